@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, Answer, PartialDate
-from chart_binder.domain.evidence import Artist, EvidenceBundle, RecordingCandidate, Release
+from chart_binder.domain.evidence import Artist, EvidenceBundle, RecordingCandidate
 from chart_binder.domain.media import is_before_its_time, is_too_early
 from chart_binder.domain.vocabulary import NO_COUNTRIES, country_code
 from chart_binder.rules.candidates import (
@@ -169,7 +169,7 @@ def _by_role(
     counting = [
         candidate if candidate.hint is None and candidate.own_date is None else with_hint(candidate)
         for candidate in candidates
-        if candidate.official or candidate.is_weak
+        if candidate.counts
     ]
     works = [candidate for candidate in counting if candidate.role is not Role.COMPILATION]
     compilations = [candidate for candidate in counting if candidate.role is Role.COMPILATION]
@@ -337,20 +337,14 @@ class TieBreak:
         return key
 
     def _key_on(self, candidate: Candidate, day: PartialDate, edge: str) -> Key:
+        bound = getattr(day, edge)
         is_day = day.first == day.last  # a year that ends on that day does not match
         releases = [
             release
             for release in candidate.official
-            if (
-                release.date == day.text
-                if is_day
-                else getattr(release.when, edge) == getattr(day, edge)
-            )
+            if (release.date == day.text if is_day else getattr(release.when, edge) == bound)
             and not is_before_its_time(release)
         ]
-        return self._key(candidate, releases)
-
-    def _key(self, candidate: Candidate, releases: Sequence[Release]) -> Key:
         countries = {release.place for release in releases}
         labels = [release.label for release in releases]
         if candidate.is_weak:

@@ -277,13 +277,11 @@ def _dates_that_matter_beside(
     return [candidate for candidate in close if candidate.id in matter and candidate not in alone]
 
 
-def _changes(
-    candidate: Candidate, close: Sequence[Candidate], contest: Contest
-) -> Iterator[_Change]:
+def _changes(record: Candidate, close: Sequence[Candidate], contest: Contest) -> Iterator[_Change]:
     """Yield each day from which the candidate's date leads to another answer, and that answer."""
     previous: _Groups | None = None
-    for day in _days_that_matter(candidate, close, contest.settings.lead_window_days):
-        tried = [with_span(other, day, day) if other is candidate else other for other in close]
+    for day in _days_that_matter(record, close, contest.settings.lead_window_days):
+        tried = [with_span(other, day, day) if other is record else other for other in close]
         answer = _answer(tried, contest)
         if answer != previous:
             yield day, answer
@@ -368,16 +366,12 @@ def explain_losers(
     """Return the candidates that were not chosen and why, earliest first."""
     crg, winner = (chosen.id, chosen.name) if chosen else (None, "")
     window = contest.settings.lead_window_days
-    losers = [
-        Rival(name, candidate.title, _why_not(candidate, chosen, winner, window))
-        for candidate in contest.candidates
-        if (name := candidate.id) != crg
-    ]
-    if len(contest.recordings) > 1:
-        via = {candidate.id: via_sibling(candidate.recordings) for candidate in contest.candidates}
-        losers = [
-            replace(rival, why_not=rival.why_not + via[rival.release_group]) for rival in losers
-        ]
+    losers = []
+    for candidate in contest.candidates:
+        if candidate.id != crg:
+            via = via_sibling(candidate.recordings) if len(contest.recordings) > 1 else ""
+            why_not = _why_not(candidate, chosen, winner, window) + via
+            losers.append(Rival(candidate.id, candidate.title, why_not))
     return (*losers, *_of_excluded(contest, excluded))
 
 

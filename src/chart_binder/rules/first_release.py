@@ -4,8 +4,6 @@ If a single leads to an album, the single is the first release and the album the
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import product
-from math import prod
 from operator import attrgetter
 
 from msgspec import UNSET, UnsetType
@@ -45,11 +43,10 @@ from chart_binder.rules.contest import (
     possibly_earliest,
 )
 from chart_binder.rules.missing_original import YearCase, is_explained, may_gather, year_doubt
-from chart_binder.rules.questions import Contradiction, find_contradictions, with_groups
+from chart_binder.rules.questions import Contradiction, find_contradictions, readings_of
 from chart_binder.rules.recordings import recording_of, sorted_recordings
 from chart_binder.rules.representative import first_by_content, first_of_day
 
-_MAX_READINGS = 32
 _PRECISIONS = (10, 7, 4)
 """The lengths of a day, a month and a year as text."""
 NOTHING_DATED = "no official record that has it is dated"
@@ -106,7 +103,7 @@ def _first_listed(
         return _doubted(_first_of_reading(contest, crg), verdict)
 
     readings = []
-    for tried in _descriptions(bundle):
+    for _, tried in readings_of(bundle, _contradictions(bundle)):
         for version in sorted_recordings(tried).versions:
             reading, mix = contest, _without_mono(version)
             if tried is not bundle or len(mix) != len(contest.recordings):
@@ -239,19 +236,10 @@ def _is_version(bundle: EvidenceBundle, contest: Contest) -> bool:
 # Readings: a choice of the recording in the file and of the right description of each record.
 
 
-def _descriptions(bundle: EvidenceBundle) -> Iterator[EvidenceBundle]:
-    """Yield the evidence with each combination of descriptions chosen; nothing if too many."""
-    clashes: Sequence[Contradiction] = ()
-    if not bundle.listed.is_each_once:
-        recordings = sorted_recordings(bundle).possible
-        clashes = find_contradictions(recordings, candidates_meant(bundle))
-    if prod(len(clash.readings) for clash in clashes) > _MAX_READINGS:
-        return
-    for readings in product(*(clash.readings for clash in clashes)):
-        tried = bundle
-        for clash, reading in zip(clashes, readings, strict=True):
-            tried = with_groups(tried, reading, clash.groups)
-        yield tried
+def _contradictions(bundle: EvidenceBundle) -> Sequence[Contradiction]:
+    if bundle.listed.is_each_once:
+        return ()
+    return find_contradictions(sorted_recordings(bundle).possible, candidates_meant(bundle))
 
 
 def _without_mono(version: Sequence[RecordingCandidate]) -> Sequence[RecordingCandidate]:

@@ -37,8 +37,7 @@ _NAME = attrgetter("name")
 
 def first_listed(contest: Contest) -> Candidate | None:
     """Return the earliest official record that has a date."""
-    dated = (candidate for candidate in contest.candidates if candidate.first > FIRST_DAY)
-    listed = [candidate for candidate in dated if candidate.official or candidate.is_weak]
+    listed = [record for record in contest.candidates if record.first > FIRST_DAY and record.counts]
     earliest = min(map(SPAN, listed), default=None)
     return min((record for record in listed if SPAN(record) == earliest), key=_NAME, default=None)
 
@@ -353,12 +352,9 @@ def _in_collections(case: YearCase) -> Iterator[str]:
     gathering, perhaps = "may gather earlier recordings", contest.bundle.possible_sibling
     if others := [candidate for candidate in firsts if candidate.is_own is not True]:
         yield f"{either(others)} {gathering}, so the original may be missing{perhaps}"
-    is_promo = any(
-        candidate.role is Role.SINGLE
-        and copy.standing == "Promotion"
-        and copy.when.text[:4] == case.year
-        for candidate, copy in case.copies
-    )
+    of_singles = (copy for record, copy in case.copies if record.role is Role.SINGLE)
+    promos = (copy for copy in of_singles if copy.standing == "Promotion")
+    is_promo = any(copy.when.text[:4] == case.year for copy in promos)
     if assigned != year and not is_promo:
         yield f"{either(firsts)} {gathering}, and nothing else says {year}{perhaps}"
 

@@ -75,11 +75,9 @@ def soundtrack_premiere(contest: Contest) -> Ruling:
     late = next((work for work in contest.works if work.role is Role.SOUNDTRACK), None)
     if late:
         return no_choice("{0.dated_name} came out later", late)
-    collection = next(
-        (record for record in contest.compilations if is_soundtrack(record.group)), None
-    )
-    if collection:
-        return no_choice("{0.dated_name} gathers what came out elsewhere", collection)
+    collections = [record for record in contest.compilations if is_soundtrack(record.group)]
+    if collections:
+        return no_choice("{0.dated_name} gathers what came out elsewhere", collections[0])
     return no_choice("no soundtrack carries it")
 
 

@@ -5,7 +5,7 @@ descriptions. If the rules always choose the same group, the decision stands; if
 asks for the value.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import combinations, product
 from math import prod
@@ -142,10 +142,7 @@ def day_answers(
 
 
 def _dated_on(day: int, group_id: str) -> BundleChange:
-    """Return a change that dates the official releases that may have come out on a day.
-
-    It dates undated ones if there is no dated one.
-    """
+    """Return a change that dates the official releases that may be of a day, or undated ones."""
     text = date.fromordinal(day).isoformat()
 
     def change(group: ReleaseGroup) -> ReleaseGroup | None:
@@ -354,26 +351,37 @@ def find_contradictions(
     return [*contradictions, *_in_several_groups(candidates)]
 
 
+def readings_of(
+    bundle: EvidenceBundle, contradictions: Sequence[Contradiction]
+) -> Iterator[tuple[tuple[int, ...], EvidenceBundle]]:
+    """Yield the bundle with one description chosen for each contradiction, in every combination.
+
+    The numbers are those of the chosen descriptions. Yield nothing if there are too many.
+    """
+    if prod(len(clash.readings) for clash in contradictions) > _MAX_READINGS:
+        return
+    for numbers in product(*(range(len(clash.readings)) for clash in contradictions)):
+        tried = bundle
+        for clash, number in zip(contradictions, numbers, strict=True):
+            tried = with_groups(tried, clash.readings[number], clash.groups)
+        yield numbers, tried
+
+
 def contradictions_that_matter(
     crg: str, contradictions: Sequence[Contradiction], bundle: EvidenceBundle, rules: Rules
 ) -> tuple[DraftQuestion, ...]:
     """Return questions about the contradictions on which the choice of the group `crg` depends."""
     questions = tuple(clash.draft for clash in contradictions)
-    if prod(len(clash.readings) for clash in contradictions) > _MAX_READINGS:
+    chosen = {numbers: rules(tried) for numbers, tried in readings_of(bundle, contradictions)}
+    if not chosen:
         return questions[:_MAX_QUESTIONS]
-    chosen: dict[tuple[int, ...], str | None] = {}
-    for numbers in product(*(range(len(clash.readings)) for clash in contradictions)):
-        tried = bundle
-        for clash, number in zip(contradictions, numbers, strict=True):
-            tried = with_groups(tried, clash.readings[number], clash.groups)
-        chosen[numbers] = rules(tried)
     if set(chosen.values()) == {crg}:
         return ()
     matter = [question for place, question in enumerate(questions) if _depends_on(place, chosen)]
     return tuple(matter or questions)[:_MAX_QUESTIONS]
 
 
-def _depends_on(place: int, chosen: dict[tuple[int, ...], str | None]) -> bool:
+def _depends_on(place: int, chosen: Mapping[tuple[int, ...], str | None]) -> bool:
     """Return whether the answer changes with the reading in one place alone."""
     answers: dict[tuple[int, ...], set[str | None]] = {}
     for numbers, answer in chosen.items():
@@ -465,10 +473,7 @@ def _with_description(way: Release) -> GroupChange:
 
 
 def _only_in(home: str, release_id: str) -> GroupChange:
-    """Return a change that removes a release from groups other than `home`.
-
-    A group without any other release is removed.
-    """
+    """Return a change that removes a release from groups other than `home`, and empty groups."""
 
     def change(group: ReleaseGroup) -> ReleaseGroup | None:
         if group.mb_rg_id == home:

@@ -204,12 +204,11 @@ def _originals(
             or release.mb_release_id in marked
         )
     ]
-    unmarked = [release for release in originals if release.mb_release_id not in marked]
-    if unmarked:
-        day = min([release.when.first for release in unmarked])
-        originals = [
-            copy for copy in originals if copy.mb_release_id not in marked or copy.when.first <= day
-        ]
+    unmarked = [copy.when.first for copy in originals if copy.mb_release_id not in marked]
+    day = min(unmarked, default=LAST_DAY)
+    originals = [
+        copy for copy in originals if copy.mb_release_id not in marked or copy.when.first <= day
+    ]
     return [release for release in originals if release.when.first > FIRST_DAY] or originals
 
 
