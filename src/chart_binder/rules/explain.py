@@ -220,7 +220,7 @@ def _in_country(country: str, candidate: Candidate, day: int) -> BundleChange:
 
 _Groups: TypeAlias = frozenset[str]
 _Change: TypeAlias = tuple[int, _Groups]
-"""A day, and the answer of the rules if the candidate came out on that day or soon after."""
+"""A day, and the answer of the rules if the candidate came out on it or before the next one."""
 _Changes: TypeAlias = Mapping[ReleaseGroupId, Sequence[_Change]]
 _NOBODY = ReleaseGroupId("")
 """The answer if two compilations are too close to each other."""

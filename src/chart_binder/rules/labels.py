@@ -62,7 +62,7 @@ class Labels:
         return labels
 
     def extended(self, bundle: EvidenceBundle) -> "Labels":
-        """Return these labels, and know the groups and releases of more evidence without labels."""
+        """Return these labels; the groups and releases of more evidence are known by id only."""
         more = Labels.of(bundle)
         return replace(
             self,

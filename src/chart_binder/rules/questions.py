@@ -251,9 +251,9 @@ def _with_status(status: str, releases: Sequence[ReleaseId]) -> GroupChange:
 
 
 def _is_relevant(candidate: Candidate, release: Release, until: int) -> bool:
-    """Return whether a release, if official, could change its record's date or credit by a day.
+    """Return whether a release, if official, could change its record by the day `until`.
 
-    A later or undated release cannot, unless it has another credit.
+    One that is undated or later than the record's date cannot, unless it has another credit.
     """
     group_date = candidate.group.first_date
     if release.when.first > until and not (group_date.is_known and group_date.first <= until):
