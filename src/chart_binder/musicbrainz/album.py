@@ -82,10 +82,7 @@ def _by_artist(
 
 
 def _artist_of(service: CachedService, files: Iterable[TrackTags]) -> ArtistId | None:
-    """Return the artist of the first file whose matches are by one artist, else of the first file.
-
-    Return None if there is no match.
-    """
+    """Return the artist of the first file whose matches are by one artist, else of the first."""
     artist = None
     for tags in files:
         try:
@@ -129,10 +126,8 @@ class AlbumArtists:
     def _artists_of(self, tags: TrackTags) -> frozenset[ArtistId]:
         if tags not in self._found:
             matches = first_found(searches(Client(self._service, self._fetched), tags))
-            recordings = (*matches.recordings, *matches.unread)
-            self._found[tags] = frozenset(
-                artist for recording in recordings for artist in recording.artist_ids
-            )
+            hits = (*matches.recordings, *matches.unread)
+            self._found[tags] = frozenset(artist for hit in hits for artist in hit.artist_ids)
         return self._found[tags]
 
 
@@ -211,8 +206,7 @@ class CatalogueCache:
     ) -> "Catalogue | None":
         """Return an artist's catalogue if it takes fewer requests than `worth`, else None.
 
-        What earlier albums of the artist spent is added to `worth`, up to `most`, so that all
-        albums together take at most about twice the optimum.
+        Earlier albums' requests add to `worth`, up to `most`, so all take about twice the optimum.
         """
         is_paused = self._service.age_s(self._failed_at) < PAUSE_S
         if not worth or artist_id == VARIOUS_ARTISTS or is_paused:
@@ -291,9 +285,8 @@ class Catalogue:
 
 
 def _without_tracks(release: Release) -> Release:
-    media = (
-        Medium(format=disc.format, track_count=disc.track_count) for disc in release.medium_list
-    )
+    discs = release.medium_list
+    media = (Medium(format=disc.format, track_count=disc.track_count) for disc in discs)
     return replace(release, medium_list=tuple(media))
 
 

@@ -75,10 +75,9 @@ class _Response(NamedTuple):
 
 
 class Server:
-    """MusicBrainz at one host; `sent` counts its requests, including failed ones.
+    """MusicBrainz at one host; `sent` counts its requests, failed ones too. Threads may share it.
 
-    `sent_by_all` counts those of all servers in this process, to show progress. Threads may share
-    a server.
+    `sent_by_all` counts those of all servers in this process, to show progress.
     """
 
     sent_by_all: ClassVar[int] = 0
@@ -101,10 +100,7 @@ class Server:
         self._proxy = environment_proxy(self._scheme, self._host)
 
     def fetch(self, query: Query) -> tuple[bytes, Metadata | None]:
-        """Return a response's body and content, which is None if nothing has the id.
-
-        Raises `RequestError`.
-        """
+        """Return a response's body and content (None if not found). Raises `RequestError`."""
         target = query.target
         for _ in range(_MAX_REDIRECTS + 1):
             response = self._get(target)
@@ -257,10 +253,7 @@ class Answer(NamedTuple):
 
 
 class CachedService:
-    """MusicBrainz with a cache of all responses but failures.
-
-    Offline there is no server, and a cached response of any age is used.
-    """
+    """MusicBrainz with a cache of all responses but failures; offline it uses them at any age."""
 
     def __init__(
         self, host: str, server: Server | None, cache: AnswerCache, throttle: Throttle, ttl_s: float
@@ -277,10 +270,7 @@ class CachedService:
         return self._server.sent if self._server else 0
 
     def fetch(self, query: Query) -> Answer:
-        """Return the response; if that fails, warn and return an old one.
-
-        Raises `LookupFailedError` if there is no old response.
-        """
+        """Return the response, else an old one with a warning, else raise `LookupFailedError`."""
         cached = self._cached(query)
         if cached is not None and self.is_fresh(cached.fetched_at):
             _log.debug("musicbrainz", extra={"path": query.target, "cached": True, "seconds": 0.0})
@@ -473,11 +463,8 @@ class Client:
         if recording is None:
             raise self._service.failure(f"recording {recording_id} does not exist any more")
         relations = recording.work_relation_list
-        return tuple(
-            relation.work
-            for relation in relations
-            if relation.work and relation.type == "performance"
-        )
+        performed = (relation.work for relation in relations if relation.type == "performance")
+        return tuple(work for work in performed if work)
 
     def releases_of(self, recording_id: RecordingId) -> tuple[Release, ...]:
         """Return all releases that contain a recording; an incomplete list is an error."""
@@ -554,9 +541,8 @@ class Client:
         releases: dict[ReleaseId, Release] = {}
         count = offset = 0
         for _ in range(_MAX_TRACK_PAGES):
-            metadata = self._fetch(
-                ws.browse_releases("release-group", group_id, offset, tracks=True)
-            )
+            query = ws.browse_releases("release-group", group_id, offset, tracks=True)
+            metadata = self._fetch(query)
             page, count = metadata.release_list or (), metadata.release_count or 0
             offset += len(page)
             releases |= {release.id: release for release in page}

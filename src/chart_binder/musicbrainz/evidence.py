@@ -159,13 +159,11 @@ def _format(release: ws.Release) -> str | None:
 
 
 def country_of(artist: ws.Artist) -> str | None:
-    """Return the country where an artist began, else the artist's country, or None.
-
-    The country of a city or region is the first part of its ISO 3166-2 code.
-    """
+    """Return the country where an artist began, else the artist's own, or None."""
     codes: list[str | None] = []
     for area in filter(None, (artist.begin_area, artist.area)):
         codes += area.iso_3166_1_code_list
+        # The code of a city or region begins with that of its country.
         codes += (code.partition("-")[0] for code in area.iso_3166_2_code_list if code)
     codes.append(artist.country)
     return next((code for code in codes if code and code not in NO_COUNTRIES), None)
@@ -245,10 +243,7 @@ _PERHAPS_APART = 0.10
 
 
 class Performance(msgspec.Struct, frozen=True):
-    """What shows whether two recordings are the same performance.
-
-    `artists` are all credited artists; empty if some of them are unknown.
-    """
+    """What identifies a performance; `artists` are all credited, or empty if any is unknown."""
 
     title: str
     comment: str
@@ -301,9 +296,7 @@ def siblings_among(
     for recording in others:
         if recording.id not in performances and recording.id not in siblings:
             other = performance_of(recording)
-            reasons = (
-                same_performance(performance, other) for performance in performances.values()
-            )
+            reasons = (same_performance(ours, other) for ours in performances.values())
             if because := next(filter(None, reasons), None):
                 siblings[recording.id] = recording, because
     return list(siblings.values())
@@ -349,11 +342,11 @@ def _differences(recording: Performance, other: Performance) -> set[str] | None:
     key = title_key(recording.title)
     if any(map(is_other_performance, (recording, other))) or key != title_key(other.title):
         return None
+    remarks = [remarks_in(None, side.comment) for side in (recording, other)]
     apart = {
         "common title": key in _COMMON_TITLES,
         "credit": not _is_same_credit(recording, other),
-        "comment": remarks_in(None, recording.comment).telling
-        != remarks_in(None, other.comment).telling,
+        "comment": remarks[0].telling != remarks[1].telling,
         "edit": _is_edit(recording) != _is_edit(other),
         "mono": recording.flags.is_mono != other.flags.is_mono,
     }

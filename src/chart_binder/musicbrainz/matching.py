@@ -187,10 +187,7 @@ def _narrower(
     length_ms: tuple[int, int] | None,
     on_album: Artists,
 ) -> Matches | None:
-    """Search for all recordings of the artist, then official ones, then albums and non-albums.
-
-    Return None if the artist is unknown or if there are several.
-    """
+    """Search by the artist's id with ever more clauses; return None if the artist is not clear."""
     artists = [*dict.fromkeys(filter(None, map(first_artist, recordings)))]
     tagged = (tags.artist_mbid or "").lower()
     artists = artists or ([ArtistId(tagged)] if MBID.fullmatch(tagged) else [])
@@ -256,10 +253,7 @@ def first_artist(recording: Recording) -> ArtistId | None:
 
 
 def artists_apart(hits: Sequence[Recording]) -> dict[RecordingId, Artist]:
-    """Return each recording's artist, with a remark that tells namesakes apart.
-
-    Return {} if all recordings are by the same artist.
-    """
+    """Return each recording's artist, told from namesakes, or {} if all are by the same artist."""
     groups = _by_credit(hits)
     if len(groups) <= 1:
         return {}
@@ -293,8 +287,8 @@ def _is_same_credit(recording: Recording, other: Recording) -> bool:
     ids, others = set(recording.artist_ids), set(other.artist_ids)
     is_one_performance = bool(set(recording.isrc_list) & set(other.isrc_list))
     words, other_words = (
-        credited_words(compared.artist_credit_phrase or "", compared.title or "")
-        for compared in (recording, other)
+        credited_words(side.artist_credit_phrase or "", side.title or "")
+        for side in (recording, other)
     )
     return ids == others or is_one_performance or words == other_words
 
@@ -306,10 +300,7 @@ def credited_words(credit: str, title: str) -> frozenset[str]:
 
 
 def _meant(hits: Sequence[Recording], tags: TrackTags, on_album: Artists) -> Sequence[Recording]:
-    """Select recordings by the artist to whom the ids, the album or its other files point.
-
-    If nothing points to an artist, return all recordings.
-    """
+    """Select recordings by the artist whom ids, album or its other files name, else return all."""
     for fits in (_is_by_tagged_id, _is_on_tagged_release, _is_on_tagged_album):
         if len(set(map(first_artist, hits))) <= 1:
             break

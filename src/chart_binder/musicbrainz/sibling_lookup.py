@@ -1,7 +1,4 @@
-"""Look up siblings: other recordings of the performance in a file.
-
-They are searched for by artist and title, ISRC and work, with at most `MAX_REQUESTS` per file.
-"""
+"""Look up siblings by artist and title, ISRC and work, with at most `MAX_REQUESTS` per file."""
 
 import logging
 import math
@@ -78,9 +75,9 @@ class Budget:
 
 @dataclass(slots=True)
 class Hits:
-    """Recordings that may be siblings, with their `releases` where those were read.
+    """Recordings that may be siblings, with their `releases` if those were read.
 
-    If `are_of_artist`, they were selected from all the recordings of the artist.
+    If `are_of_artist`, they are all recordings of the artist that have the title.
     """
 
     recordings: dict[RecordingId, Recording] = field(default_factory=dict)
@@ -117,10 +114,8 @@ class _Lookup:
             hits = search(self._client, self._budget, artist_of(self._bundle), [self._bundle])
         # MusicBrainz has more about a recording than the evidence: all its artists, and whether
         # it is a music video.
-        self._performances |= {
-            name: performance_of(hits.recordings[name])
-            for name in self._performances.keys() & hits.recordings.keys()
-        }
+        for name in self._performances.keys() & hits.recordings.keys():
+            self._performances[name] = performance_of(hits.recordings[name])
         if why := self._why_none():
             return self._bundle.noting_siblings(why)
         siblings = self._siblings(hits)
@@ -138,9 +133,8 @@ class _Lookup:
             candidates += [] if is_on_other_versions_only(candidate) else [candidate]
         perhaps = None
         if hits.is_complete:
-            perhaps = possibly_earlier(
-                self._performances.values(), candidates, hits.recordings.values(), hits.releases
-            )
+            performances, others = self._performances.values(), hits.recordings.values()
+            perhaps = possibly_earlier(performances, candidates, others, hits.releases)
         bundle = replace(
             self._bundle,
             recording_candidates=tuple(candidates),
@@ -325,10 +319,7 @@ def _may_be_original(recording: Recording, day: int) -> bool:
 def look_up_together(
     service: CachedService, catalogues: CatalogueCache, bundles: Sequence[EvidenceBundle]
 ) -> Callable[[EvidenceBundle], EvidenceBundle]:
-    """Look up what the bundles of an album share; return a function that widens each of them.
-
-    If a shared look-up fails, log it and look the files up one by one.
-    """
+    """Look up what the bundles of an album share, if possible; return a function to widen each."""
     most = max(MAX_ALBUM_REQUESTS, len(bundles))
     budget = Budget(service, min(MAX_REQUESTS * len(bundles), most))
     by_artist: defaultdict[ArtistId, list[EvidenceBundle]] = defaultdict(list)

@@ -59,10 +59,7 @@ def connect(
     clock: Callable[[], float] = time.time,
     wait: Callable[[float], None] = time.sleep,
 ) -> "MusicBrainzSource":
-    """Return the source that `[musicbrainz]` configures; it opens no connection yet.
-
-    Raises `ConfigError`.
-    """
+    """Return the source that `[musicbrainz]` configures, not yet open. Raises `ConfigError`."""
     interval_s = 1 / config.rate_limit_per_s if config.rate_limit_per_s else 0.0
     throttle = Throttle(limiter, interval_s, clock, wait)
     server = None if config.offline else Server(config, throttle)
@@ -104,8 +101,7 @@ class MusicBrainzSource:
     def with_siblings(self, bundle: EvidenceBundle) -> EvidenceBundle:
         """Add other recordings of the performance to evidence, in at most five requests.
 
-        Raises `LookupFailedError`. Offline, evidence without stored responses is unchanged, apart
-        from a note.
+        Raises `LookupFailedError`; offline without stored responses, it only adds a note.
         """
         return self.siblings_together([bundle])(bundle)
 
@@ -148,11 +144,8 @@ class MusicBrainzSource:
         home = artist.begin_area_country
         artists = artists_apart(recordings)
         candidates = tuple(
-            replace(
-                candidate_of(recording, client.releases_of(recording.id), home),
-                artist=artists.get(recording.id),
-            )
-            for recording in recordings
+            replace(candidate_of(hit, client.releases_of(hit.id), home), artist=artists.get(hit.id))
+            for hit in recordings
         )
         unread = _unread(matches, candidates, tags)
         performances = [performance_of(recording) for recording in recordings]
@@ -215,7 +208,7 @@ def _is_of_no_such_version(candidates: Sequence[RecordingCandidate], tags: Track
         not is_on_tagged
         and names_other_performance(remarks_in(tags.title, None), described)
         and not any(
-            candidate.groups and is_on_other_versions_only(candidate) for candidate in candidates
+            is_on_other_versions_only(candidate) for candidate in candidates if candidate.groups
         )
     )
 
