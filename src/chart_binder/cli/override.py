@@ -279,6 +279,18 @@ def set_override(
     recording = RecordingId(named.recording_mbid or recording)
     kept = named.override(recording, output.one_line(reason))
     notes = (*notes, *(overrides.unknown_ids(bundle, kept) if bundle else ()))
+    _keep(session, subject, kept, notes, is_dry=is_dry)
+
+
+def _keep(
+    session: options.Session,
+    subject: _Subject,
+    kept: OverrideRecord,
+    notes: tuple[str, ...],
+    *,
+    is_dry: bool,
+) -> None:
+    """Store an override, unless this is a dry run, and show it with what it replaces."""
     before = session.overrides.get(kept.recording_mbid)
     kept = kept.amending(before)
     with session.open_store() as store:

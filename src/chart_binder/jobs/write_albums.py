@@ -279,14 +279,18 @@ def _attempt(
             )
         return _Attempt(wishes, plans, blocked, split)
 
-    originals = {file.fields.get("original_date", ()) for file in everyone}
-    years = {draft.track.first.year for draft in drafts if draft.track.first}
-    # One date on all tracks is the album's, where they came out in different years.
-    is_shared = len(originals) == 1 and len(years) > 1
-    shared: frozenset[str] = frozenset(*originals) if is_shared else frozenset()
+    shared = _shared_dates(everyone, drafts)
     whole = attempt(is_cut=False)
     is_cut = whole.split and not has_ids and options.navidrome_before_055
     return attempt(is_cut=True) if is_cut else whole
+
+
+def _shared_dates(everyone: Sequence[TaggedFile], drafts: Sequence[Draft]) -> frozenset[str]:
+    """Return the original date on all tracks: the album's, if they came out in different years."""
+    originals = {file.fields.get("original_date", ()) for file in everyone}
+    years = {draft.track.first.year for draft in drafts if draft.track.first}
+    is_shared = len(originals) == 1 and len(years) > 1
+    return frozenset(*originals) if is_shared else frozenset()
 
 
 def _split(everyone: Sequence[TaggedFile], wishes: Mapping[Path, _Wish], version: str) -> str:
