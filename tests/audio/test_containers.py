@@ -15,7 +15,7 @@ from mutagen.ogg import OggPage
 from audio.tagging import BARE, CONTAINERS, FILES, Container
 from chart_binder.audio.containers import audio_hash, layout_of, read_tag_set
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.file_access import Span, open_audio
+from chart_binder.audio.file_access import ByteSpan, open_audio
 from chart_binder.audio.reading import read_tags
 from chart_binder.errors import AudioError
 
@@ -36,7 +36,7 @@ def test_any_changed_byte_of_the_audio_changes_the_hash(
     path.write_bytes(whole)
     with open_audio(path) as source:
         pieces = list(layout_of(source).audio())
-    spans = [piece for piece in pieces if isinstance(piece, Span)]
+    spans = [piece for piece in pieces if isinstance(piece, ByteSpan)]
     places = [at for span in spans for at in range(span.start, span.start + span.size)]
     before = audio_hash(path)
     assert len(places) > 70

@@ -33,7 +33,7 @@ from chart_binder.audio.fields import (
 from chart_binder.audio.file_access import open_audio
 from chart_binder.audio.reading import read_tags
 from chart_binder.audio.save import save_tags
-from chart_binder.audio.tagset import Block
+from chart_binder.audio.tagset import TagBlock
 from chart_binder.errors import AudioError
 
 PAGE = Path(__file__).parents[2] / "docs" / "tag_files.md"
@@ -223,7 +223,7 @@ def test_no_old_id_stays_under_a_second_name(tmp_path: Path, name: str, second: 
     new = WANTED["release_mbid"]
 
     def ids(fields: dict[str, tuple[str, ...]]) -> list[tuple[str, ...] | None]:
-        (block,) = with_fields(tags, fields).blocks or (Block("id3v2.4"),)
+        (block,) = with_fields(tags, fields).blocks or (TagBlock("id3v2.4"),)
         return [item_texts(block.form, item) for item in block.items]
 
     assert len(tags.blocks[0].items) == 2

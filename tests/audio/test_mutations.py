@@ -16,7 +16,7 @@ from audio.odd_files import RECORDING, ape_tag, chunk, id3, id3v1, texts
 from audio.tagging import VARIANTS, Variant
 from chart_binder.audio.containers import audio_hash, layout_of, read_tag_set
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.file_access import Span, open_audio
+from chart_binder.audio.file_access import ByteSpan, open_audio
 from chart_binder.audio.save import PreparedCopy, check_tags, restore_file, save_tags
 from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError, SaveError
@@ -115,7 +115,7 @@ def sound_of(path: Path) -> bytes:
     """Return the longest part of the sound of a sound file."""
     whole = path.read_bytes()
     with open_audio(path) as source:
-        spans = [each for each in layout_of(source).audio() if isinstance(each, Span)]
+        spans = [each for each in layout_of(source).audio() if isinstance(each, ByteSpan)]
     longest = max(spans, key=lambda span: span.size)
     return whole[longest.start : longest.end]
 

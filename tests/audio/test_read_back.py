@@ -12,7 +12,7 @@ from audio.odd_files import ARTIST, TITLE, bare, id3, musepack_5, texts
 from audio.tagging import CONTAINERS, WANTED, Container
 from chart_binder.audio.containers import file_with_tags, layout_of
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.file_access import NewFile, Piece, Span, open_audio
+from chart_binder.audio.file_access import ByteSpan, Piece, UnwrittenFile, open_audio
 from chart_binder.audio.read_back import require_read_back
 from chart_binder.audio.reading import read_tags
 from chart_binder.audio.save import NotWritableError, check_tags, save_tags
@@ -66,11 +66,11 @@ def test_every_field_is_missed_that_mutagen_does_not_find(
     with open_audio(container.fully_tagged(tmp_path)) as source:
         layout = layout_of(source)
         whole = with_fields(layout.tags, WANTED)
-        new = NewFile.of(source, file_with_tags(layout, whole))
+        new = UnwrittenFile.of(source, file_with_tags(layout, whole))
         require_read_back(new, with_fields(layout.tags, {}), whole)
         for field in WANTED:
             without = with_fields(whole, {field: ()})
-            new = NewFile.of(source, file_with_tags(layout, without))
+            new = UnwrittenFile.of(source, file_with_tags(layout, without))
             require_read_back(new, layout.tags, without)
             with pytest.raises(AudioError, match=r"mutagen reads .+ under .+, where .+ is"):
                 require_read_back(new, without, whole)
@@ -81,12 +81,14 @@ def test_what_mutagen_cannot_take_apart_is_named(tmp_path: Path) -> None:
     path.write_bytes(bare("bare.flac"))
     with open_audio(path) as source:
         tags = layout_of(source).tags
-        new = NewFile.of(source, [b"fLaC", Span(10, 100)])
+        new = UnwrittenFile.of(source, [b"fLaC", ByteSpan(10, 100)])
         with pytest.raises(AudioError, match="mutagen cannot read it with the new tags"):
             require_read_back(new, tags, with_fields(tags, {"album": ("Lateralus",)}))
 
 
-PIECES = st.lists(st.binary(max_size=6) | st.builds(Span, st.integers(0, 50), st.integers(0, 50)))
+PIECES = st.lists(
+    st.binary(max_size=6) | st.builds(ByteSpan, st.integers(0, 50), st.integers(0, 50))
+)
 
 
 @given(PIECES, st.integers(0, 120), st.integers(0, 120))
@@ -95,15 +97,15 @@ def test_a_file_that_is_not_written_yet_is_read_like_one_that_is(
 ) -> None:
     old = bytes(range(100))
     expected = b"".join(
-        old[each.start : each.end] if isinstance(each, Span) else each for each in pieces
+        old[each.start : each.end] if isinstance(each, ByteSpan) else each for each in pieces
     )
     with NamedTemporaryFile() as file:
         file.write(old)
         file.flush()
         with open_audio(Path(file.name)) as source:
-            new = NewFile.of(source, pieces)
+            new = UnwrittenFile.of(source, pieces)
             assert new.size == len(expected)
-            part = Span(min(start, new.size), min(size, new.size - min(start, new.size)))
+            part = ByteSpan(min(start, new.size), min(size, new.size - min(start, new.size)))
             assert new.read(part.start, part.size) == expected[part.start : part.end]
             stream, same = new.stream(), BytesIO(expected)
             for move in (start, 0):

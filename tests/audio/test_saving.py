@@ -34,7 +34,7 @@ from chart_binder.audio.save import (
     restore_file,
     save_tags,
 )
-from chart_binder.audio.tagset import Block, TagSet
+from chart_binder.audio.tagset import TagBlock, TagSet
 from chart_binder.errors import AudioError, SaveError
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs to be root")
@@ -355,7 +355,7 @@ def test_tags_that_cannot_be_written_as_they_are_leave_the_file(song: Path) -> N
     before = song.read_bytes()
 
     def impossible(tags: TagSet) -> TagSet:
-        return TagSet(tags.container, (Block("id3v1"), *tags.blocks))
+        return TagSet(tags.container, (TagBlock("id3v1"), *tags.blocks))
 
     with pytest.raises(SaveError, match="only these tags are written: vorbis"):
         save_tags(song, impossible)

@@ -41,9 +41,9 @@ from chart_binder.audio.save import (
     save_tags,
 )
 from chart_binder.audio.tagset import (
-    Block,
-    Item,
+    TagBlock,
     TagChanges,
+    TagItem,
     TagSet,
     apply_changes,
     changes_between,
@@ -248,12 +248,12 @@ def test_a_field_with_the_same_value_keeps_its_bytes(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-ITEMS = st.lists(st.builds(Item, st.sampled_from("ABCD"), st.binary(max_size=3)), max_size=6).map(
-    tuple
-)
+ITEMS = st.lists(
+    st.builds(TagItem, st.sampled_from("ABCD"), st.binary(max_size=3)), max_size=6
+).map(tuple)
 SETS = st.lists(
-    st.builds(Block, st.sampled_from(["id3v2.4", "apev2", "vorbis"]), ITEMS, st.binary(max_size=1)),
-    max_size=3, unique_by=lambda block: block.form,
+    st.builds(TagBlock, st.sampled_from(["id3v2.4", "apev2", "vorbis"]), ITEMS,
+              st.binary(max_size=1)), max_size=3, unique_by=lambda block: block.form,
 ).map(lambda blocks: TagSet("any", tuple(blocks)))  # fmt: skip
 
 
@@ -262,7 +262,7 @@ SETS = st.lists(
 def test_changes_lead_from_any_tags_to_any_others_and_back(old: TagSet, new: TagSet) -> None:
     # The head of a block is the business of the program that made it: nobody changes it.
     heads = {block.form: block.head for block in old.blocks}
-    blocks = tuple(Block(b.form, b.items, heads.get(b.form, b.head)) for b in new.blocks)
+    blocks = tuple(TagBlock(b.form, b.items, heads.get(b.form, b.head)) for b in new.blocks)
     new = TagSet("any", blocks)
     changes = changes_between(old, new)
     assert apply_changes(old, changes) == new

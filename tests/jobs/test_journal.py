@@ -15,7 +15,7 @@ from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.containers.mp3 import text_frame
 from chart_binder.audio.fields import with_fields
 from chart_binder.audio.save import PreparedCopy, SaveResult, save_tags
-from chart_binder.audio.tagset import Block, TagSet
+from chart_binder.audio.tagset import TagBlock, TagSet
 from chart_binder.domain.records import WriteRecord, WriteState, now_utc
 from chart_binder.errors import SaveError, StoreError
 from chart_binder.jobs.journal import FieldChange, WritingRun, field_changes, repair_journal
@@ -101,7 +101,7 @@ def test_intents_of_another_machine_wait_an_hour(store: Store, song: Path, tmp_p
 def test_a_frame_that_is_taken_out_is_told() -> None:
     frames = {"TYER": "1975", "TDAT": "2111", "TIME": "1200"}
     items = tuple(text_frame("id3v2.3", key, (text,)) for key, text in frames.items())
-    old = TagSet("mp3", (Block("id3v2.3", items, b"\3\0"),))
+    old = TagSet("mp3", (TagBlock("id3v2.3", items, b"\3\0"),))
     new = with_fields(old, {"date": ("1975-11-21",)})
     assert new != old
     assert field_changes(old, new) == (FieldChange("TIME", ("1200",), ()),)

@@ -22,7 +22,7 @@ from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.field_table import FREE
 from chart_binder.audio.fields import all_fields
 from chart_binder.audio.save import save_tags
-from chart_binder.audio.tagset import Block, Item, TagSet
+from chart_binder.audio.tagset import TagBlock, TagItem, TagSet
 from chart_binder.jobs.journal import last_done
 from chart_binder.jobs.write import WriteStatus
 from chart_binder.store import Store
@@ -263,8 +263,8 @@ def test_what_taglib_copied_into_info_is_removed_where_it_is_what_was_written(
 ) -> None:
     taglib = pytest.importorskip("taglib")
     path = CONTAINERS_BY_NAME["wav"].tagged(tmp_path, [("TIT2", ["Sober"]), ("TALB", ["Old"])])
-    items = tuple(Item(key, text) for key, text in earlier.items())
-    info = (Block("riff-info", items),) if items else ()
+    items = tuple(TagItem(key, text) for key, text in earlier.items())
+    info = (TagBlock("riff-info", items),) if items else ()
     save_tags(path, lambda tags: TagSet(tags.container, (*tags.blocks, *info)), is_undo=True)
     before = seen(path)
     assert info_of(path) == earlier

@@ -20,7 +20,7 @@ FREE = "----:com.apple.iTunes:"
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class FieldKeys:
     """The keys of a field in one form of tag.
 
     All of `written` are set, those of `also` where they are there; `gone` ones are removed, and
@@ -38,7 +38,7 @@ class TagField:
     """A field by its name here, with its keys; `several` says whether it may have many values."""
 
     name: str
-    keys: dict[Family, Keys]
+    keys: dict[Family, FieldKeys]
     several: bool = False
 
 
@@ -58,7 +58,7 @@ def _field(  # the columns of the table
         "id3": id3, "vorbis": vorbis, "mp4": mp4, "ape": ape, "asf": asf
     }  # fmt: skip
     keys = {
-        family: Keys(
+        family: FieldKeys(
             (cell,) if isinstance(cell, str) else cell,
             (also or {}).get(family, ()),
             stale=tuple(_PREFIXES[family] + name for name in stale),
@@ -173,19 +173,19 @@ READ_ONLY_FIELDS: tuple[TagField, ...] = (
 
 FIELDS_BY_NAME = {field.name: field for field in (*FIELDS, *READ_ONLY_FIELDS)}
 
-Part = tuple[re.Pattern[str], tuple[int, ...]]
+TextPart = tuple[re.Pattern[str], tuple[int, ...]]
 """What a key holds of a field's text: groups of an expression."""
 
 DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
 NUMBERS = re.compile(r"\s*0*(\d+)\s*(?:/\s*0*(\d+)\s*)?")
-YEAR: Part = (DATE, (1,))
-DAY_AND_MONTH: Part = (DATE, (3, 2))
-NUMBER: Part = (NUMBERS, (1,))
-TOTAL: Part = (NUMBERS, (2,))
+YEAR: TextPart = (DATE, (1,))
+DAY_AND_MONTH: TextPart = (DATE, (3, 2))
+NUMBER: TextPart = (NUMBERS, (1,))
+TOTAL: TextPart = (NUMBERS, (2,))
 
 # Other keys that are named for a year are defined to hold a date: APE's `Year`, and `WM/Year`,
 # where Picard, beets and foobar2000 keep the whole one.
-PARTS: dict[str, Part] = {
+PARTS: dict[str, TextPart] = {
     **dict.fromkeys(
         ("TYER", "TYE", "TORY", "TOR", "YEAR", "WM/OriginalReleaseYear", f"{FREE}ORIGINAL YEAR"),
         YEAR,
@@ -206,14 +206,14 @@ DAYS = frozenset({"TDAT", "TDA", "TIME", "TIM"})
 """Keys that say nothing without the frame of the year."""
 
 _OLD_DATES = {
-    "date": Keys(("TYER", "TDAT"), gone=("TDRC", "TIME")),
-    "original_date": Keys(("TORY",), also=("XDOR",), gone=("TDOR",)),
-    "release_date": Keys(("TXXX:RELEASEDATE",), gone=("TDRL",)),
+    "date": FieldKeys(("TYER", "TDAT"), gone=("TDRC", "TIME")),
+    "original_date": FieldKeys(("TORY",), also=("XDOR",), gone=("TDOR",)),
+    "release_date": FieldKeys(("TXXX:RELEASEDATE",), gone=("TDRL",)),
 }
 _NEW_DATES = {
-    "date": Keys(("TDRC",), gone=("TYER", "TDAT", "TIME")),
-    "original_date": Keys(("TDOR",), also=("XDOR",), gone=("TORY",)),
-    "release_date": Keys(("TDRL",), also=("TXXX:RELEASEDATE",)),
+    "date": FieldKeys(("TDRC",), gone=("TYER", "TDAT", "TIME")),
+    "original_date": FieldKeys(("TDOR",), also=("XDOR",), gone=("TORY",)),
+    "release_date": FieldKeys(("TDRL",), also=("TXXX:RELEASEDATE",)),
 }
 _DATES = {"id3v2.2": _OLD_DATES, "id3v2.3": _OLD_DATES, "id3v2.4": _NEW_DATES}
 
@@ -253,7 +253,7 @@ class FormKeys:
     """
 
     form: str
-    keys: Mapping[str, Keys]
+    keys: Mapping[str, FieldKeys]
     listed: Mapping[str, Sequence[tuple[str, str]]]
     by_letters: Mapping[str, tuple[str, str]]
     stale: Mapping[str, frozenset[str]]
@@ -275,12 +275,14 @@ class FormKeys:
 def keys_of_form(form: str) -> FormKeys:
     """Return the keys of a form of tag that is written."""
     family, dates = _FAMILIES[form.partition(".")[0]], _DATES.get(form, {})
-    keys: dict[str, Keys] = {}
+    keys: dict[str, FieldKeys] = {}
     listed = defaultdict[str, dict[str, str]](dict)
     for name, field in FIELDS_BY_NAME.items():
         found = dates.get(name, field.keys[family])
         columns = (found.written, found.also, found.gone, found.stale)
-        keys[name] = Keys(*(tuple(key_of_version(form, key) for key in each) for each in columns))
+        keys[name] = FieldKeys(
+            *(tuple(key_of_version(form, key) for key in each) for each in columns)
+        )
     of_written = ((name, key) for name, each in keys.items() for key in each.written)
     of_others = ((name, key) for name, each in keys.items() for key in (*each.also, *each.gone))
     by_letters: dict[str, tuple[str, str]] = {}

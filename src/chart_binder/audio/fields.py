@@ -25,14 +25,14 @@ from chart_binder.audio.field_table import (
     NUMBERS,
     PARTS,
     TOTAL,
-    Part,
+    TextPart,
     Texts,
     folded,
     key_of_version,
     keys_of_form,
     long_key,
 )
-from chart_binder.audio.tagset import Block, Item, TagSet
+from chart_binder.audio.tagset import TagBlock, TagItem, TagSet
 from chart_binder.errors import AudioError
 
 BLANK = " \t\r\n\v\f\0\ufeff"
@@ -95,11 +95,11 @@ _DIGITS = re.compile(r"\d{4}")
 _WITH_ZONE = re.compile(r"\A(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d)?) ?(?:UTC|GMT|Z)\Z")
 _TIME = re.compile(r"([01]\d|2[0-3])([0-5]\d)")
 
-_Read = Callable[[Item], Texts | None]
-_Write = Callable[[str, Texts], Item | tuple[Item, ...]]
+_TextReader = Callable[[TagItem], Texts | None]
+_TextWriter = Callable[[str, Texts], TagItem | tuple[TagItem, ...]]
 
 
-def _plain_text(item: Item) -> Texts:
+def _plain_text(item: TagItem) -> Texts:
     """Return the text of an INFO entry or a text chunk of AIFF; neither names its encoding."""
     text = item.data.partition(b"\0")[0]
     for encoding in ("utf-8", "cp1252"):
@@ -111,7 +111,7 @@ def _plain_text(item: Item) -> Texts:
 
 
 # How a form of tag holds texts: in one record, or in several where it has no other way.
-_FORMS: dict[str, tuple[_Read, _Write]] = {
+_FORMS: dict[str, tuple[_TextReader, _TextWriter]] = {
     **{
         form: (partial(mp3.id3_texts, form), partial(mp3.text_frame, form))
         for form in ("id3v2.2", "id3v2.3", "id3v2.4")
@@ -122,7 +122,7 @@ _FORMS: dict[str, tuple[_Read, _Write]] = {
     "asf": (asf.texts_of, asf.text_items),
 }
 
-_READERS: dict[str, _Read] = {form: read for form, (read, _) in _FORMS.items()}
+_READERS: dict[str, _TextReader] = {form: read for form, (read, _) in _FORMS.items()}
 _READERS |= dict.fromkeys((riff.INFO_FORM, riff.TEXT_FORM), _plain_text)
 _READERS["id3v1"] = lambda item: tuple(
     text for *_, texts in _of_id3v1(item.data) for text in texts or () if text
@@ -187,14 +187,14 @@ def texts_of_file(tags: TagSet) -> dict[str, Texts]:
     return {**others, **(_texts_by_field(own) if own else {})}
 
 
-def new_block(tags: TagSet) -> Block:
+def new_block(tags: TagSet) -> TagBlock:
     """Return a block that says what the other tags of the file do."""
     form, head = _WRITTEN[tags.container]
     own = _own_block(tags)
-    return _filled(Block(own.form, (), own.head) if own else Block(form, (), head), tags)
+    return _filled(TagBlock(own.form, (), own.head) if own else TagBlock(form, (), head), tags)
 
 
-def copied_items(tags: TagSet) -> tuple[Item, ...]:
+def copied_items(tags: TagSet) -> tuple[TagItem, ...]:
     """Return what the tag that is written gets from other tags, because it says nothing itself."""
     own = _own_block(tags)
     return () if own and _says_something(own) else new_block(tags).items
@@ -223,12 +223,14 @@ def not_copied(tags: TagSet) -> Texts:
     return tuple(dict.fromkeys(found))
 
 
-def fields_of_items(form: str, items: Iterable[Item]) -> dict[str, Texts]:
+def fields_of_items(form: str, items: Iterable[TagItem]) -> dict[str, Texts]:
     """Return what records of a tag say, by field."""
-    return _texts_by_field(Block(form, tuple(items))) if form in _FORMS else {}
+    return _texts_by_field(TagBlock(form, tuple(items))) if form in _FORMS else {}
 
 
-def without_fields(block: Block, fields: Mapping[str, Texts], old: Collection[str]) -> Block | None:
+def without_fields(
+    block: TagBlock, fields: Mapping[str, Texts], old: Collection[str]
+) -> TagBlock | None:
     """Return a tag without the records that say these texts of fields; `None` if nothing is left.
 
     Records of `old` keys, folded, stay. Of ID3v1 the places of the fields are cleared.
@@ -239,9 +241,9 @@ def without_fields(block: Block, fields: Mapping[str, Texts], old: Collection[st
         data = _cleared_id3v1(block.items[0].data, fields)
         said = any(name != "GENRE" and any(texts or ()) for name, _, texts in _of_id3v1(data))
         is_empty = not said and data[_ID3V1_GENRE] >= len(TCON.GENRES)
-        return None if is_empty else Block(block.form, (Item(block.items[0].key, data),))
+        return None if is_empty else TagBlock(block.form, (TagItem(block.items[0].key, data),))
 
-    def says_field(item: Item) -> bool:
+    def says_field(item: TagItem) -> bool:
         is_info = block.form == riff.INFO_FORM
         name = _INFO.get(item.key) if is_info else field_of_key(block.form, item.key)
         return name is not None and item_texts(block.form, item) == fields.get(name)
@@ -249,7 +251,7 @@ def without_fields(block: Block, fields: Mapping[str, Texts], old: Collection[st
     items = tuple(
         item for item in block.items if folded(block.form, item.key) in old or not says_field(item)
     )
-    return Block(block.form, items, block.head) if items else None
+    return TagBlock(block.form, items, block.head) if items else None
 
 
 def _cleared_id3v1(data: bytes, fields: Mapping[str, Texts]) -> bytes:
@@ -265,7 +267,7 @@ def _cleared_id3v1(data: bytes, fields: Mapping[str, Texts]) -> bytes:
     return bytes(cleared)
 
 
-def item_texts(form: str, item: Item) -> Texts | None:
+def item_texts(form: str, item: TagItem) -> Texts | None:
     """Return the texts of a record, or `None` if it holds something else, such as a picture."""
     return _READERS[form](item) if form in _READERS else None
 
@@ -276,10 +278,10 @@ def field_of_key(form: str, key: str) -> str | None:
     return fields[0][0] if fields else None
 
 
-def text_items(form: str, key: str, texts: Texts) -> tuple[Item, ...]:
+def text_items(form: str, key: str, texts: Texts) -> tuple[TagItem, ...]:
     """Return the records of a key that say these texts."""
     written = _FORMS[form][1](key, texts)
-    return (written,) if isinstance(written, Item) else written
+    return (written,) if isinstance(written, TagItem) else written
 
 
 def is_same_key(form: str, one: str, other: str) -> bool:
@@ -292,12 +294,12 @@ def _require_field(name: str) -> None:
         raise AudioError(f"there is no field {name!r}; fields are {', '.join(FIELDS_BY_NAME)}")
 
 
-def _own_block(tags: TagSet) -> Block | None:
+def _own_block(tags: TagSet) -> TagBlock | None:
     form, _ = _WRITTEN[tags.container]
     return tags.block(form.partition(".")[0])
 
 
-def _read_first(tags: TagSet) -> Block:
+def _read_first(tags: TagSet) -> TagBlock:
     """Return the tag that is written; with what the other tags say if it says nothing."""
     own = _own_block(tags)
     if own is None:
@@ -305,7 +307,7 @@ def _read_first(tags: TagSet) -> Block:
     return own if _says_something(own) else _filled(own, tags)
 
 
-def _says_something(block: Block) -> bool:
+def _says_something(block: TagBlock) -> bool:
     found = (item_texts(block.form, item) for item in block.items if item.key)
     return any(texts is None or _speaking(texts) for texts in found)
 
@@ -318,7 +320,7 @@ def _speaking(texts: Iterable[str]) -> Texts:
 # Of one tag.
 
 
-def _with_field(block: Block, name: str, texts: Texts) -> Block:
+def _with_field(block: TagBlock, name: str, texts: Texts) -> TagBlock:
     _require_field(name)
     if len(texts) > 1 and not FIELDS_BY_NAME[name].several:
         raise AudioError(f"{name} has one value, not {len(texts)}")
@@ -342,10 +344,10 @@ def _with_field(block: Block, name: str, texts: Texts) -> Block:
     if not keys.stale or _texts_by_field(old).get(name) == _texts_by_field(block).get(name):
         return block
     kept = tuple(item for item in block.items if not form.is_stale(name, item.key))
-    return Block(block.form, kept, block.head)
+    return TagBlock(block.form, kept, block.head)
 
 
-def _with_texts(block: Block, key: str, texts: Texts) -> Block:
+def _with_texts(block: TagBlock, key: str, texts: Texts) -> TagBlock:
     """Return the block with these texts under a key; records that have them keep their bytes."""
     read, _ = _FORMS[block.form]
     new = text_items(block.form, key, texts) if texts else ()
@@ -359,20 +361,20 @@ def _with_texts(block: Block, key: str, texts: Texts) -> Block:
     items = (*kept[:at], *new, *kept[at:])
     if block.form == "asf":
         items = asf.sorted_by_place(items)
-    return Block(block.form, items, block.head)
+    return TagBlock(block.form, items, block.head)
 
 
-def _items_at(block: Block, key: str) -> list[tuple[int, Item]]:
+def _items_at(block: TagBlock, key: str) -> list[tuple[int, TagItem]]:
     found = enumerate(block.items)
     return [(at, item) for at, item in found if is_same_key(block.form, item.key, key)]
 
 
-def _texts_at(block: Block, key: str) -> Texts:
+def _texts_at(block: TagBlock, key: str) -> Texts:
     items = (item for _, item in _items_at(block, key))
     return tuple(text for item in items for text in item_texts(block.form, item) or ())
 
 
-def _part(part: Part, text: str) -> str:
+def _part(part: TextPart, text: str) -> str:
     """Return what a key holds of a field's text; nothing where a part of it is not there."""
     form, numbers = part
     found = form.match(text)
@@ -380,7 +382,7 @@ def _part(part: Part, text: str) -> str:
     return "" if None in groups else "".join(groups)
 
 
-def _texts_by_field(block: Block) -> dict[str, Texts]:
+def _texts_by_field(block: TagBlock) -> dict[str, Texts]:
     """Return what a tag says, by field; the day of a date is with its year."""
     form = keys_of_form(block.form)
     spellings: dict[str, dict[str, dict[str, Texts]]] = {}  # by field, listed key, key as it is
@@ -420,7 +422,7 @@ def _without_vaguer(found: Iterable[str]) -> Texts:
     )
 
 
-def _whole(block: Block, name: str, texts: Texts) -> Texts:
+def _whole(block: TagBlock, name: str, texts: Texts) -> Texts:
     """Return the texts of a field in the form in which they are compared and written."""
     match name:
         case "track" | "disc":  # 5/12, without leading zeros; what is no number as it is
@@ -441,7 +443,7 @@ def _whole(block: Block, name: str, texts: Texts) -> Texts:
 # What other tags say, by the names of fields, and of Vorbis comments for what is no field.
 
 
-def _filled(block: Block, tags: TagSet) -> Block:
+def _filled(block: TagBlock, tags: TagSet) -> TagBlock:
     """Return the block with what the other tags say."""
     keys = {
         "vorbis": {},
@@ -459,14 +461,14 @@ def _filled(block: Block, tags: TagSet) -> Block:
     return block
 
 
-def _as_copied(block: Block, name: str, texts: Texts) -> Texts:
+def _as_copied(block: TagBlock, name: str, texts: Texts) -> Texts:
     if name == "GENRE":  # a number, or one in brackets, in ID3
         return tuple(TCON(encoding=3, text=list(texts)).genres) or texts
     is_joined = block.form != "vorbis" and name in _OF_ONE_TEXT
     return ("\n".join(texts),) if is_joined else texts
 
 
-def _with_copied_field(block: Block, name: str, texts: Texts) -> Block:
+def _with_copied_field(block: TagBlock, name: str, texts: Texts) -> TagBlock:
     """Return the block with a field as another tag has it: what follows a number is kept, too."""
     keys = keys_of_form(block.form).keys[name].written
     if name == "date" and block.form == "id3v2.4":  # TagLib cuts what a frame of a date cannot hold
@@ -487,13 +489,13 @@ def _said_by_others(tags: TagSet, form: str) -> dict[str, Texts]:
     return found
 
 
-def _said(block: Block) -> tuple[dict[str, Texts], Texts]:
+def _said(block: TagBlock) -> tuple[dict[str, Texts], Texts]:
     """Return what a tag says, by name, and the keys of what has no name."""
     found: dict[str, Texts] = {}
     unnamed: list[str] = []
     if block.form == _SECOND_COMMENTS:
         read = (vorbis.read_comments(item.data) for item in block.items)
-        block = Block("vorbis", tuple(item for each in read if each for item in each[0].items))
+        block = TagBlock("vorbis", tuple(item for each in read if each for item in each[0].items))
     if block.form in _FORMS:
         found = _texts_by_field(block)
         if "date" in found and block.form in BEFORE_2_4:
@@ -507,16 +509,16 @@ def _said(block: Block) -> tuple[dict[str, Texts], Texts]:
     return found, tuple(unnamed)
 
 
-def _with_time(block: Block, date: Texts) -> Texts:
+def _with_time(block: TagBlock, date: Texts) -> Texts:
     time = _TIME.fullmatch(next(iter(_texts_at(block, key_of_version(block.form, "TIME"))), ""))
     is_day = len(date[0]) == len("2004-01-31")
     return (f"{date[0]}T{time[1]}:{time[2]}",) if time and is_day else date
 
 
-_Named = Iterator[tuple[str, str, Texts | None]]
+_NamedTexts = Iterator[tuple[str, str, Texts | None]]
 
 
-def _named_texts(block: Block) -> _Named:
+def _named_texts(block: TagBlock) -> _NamedTexts:
     """Yield the name, the key and the texts of every record that is of no field."""
     if block.form == "id3v1":
         yield from _of_id3v1(block.items[0].data)
@@ -547,7 +549,7 @@ def _other_name(form: str, key: str) -> str | None:
     return _BY_ID3.get(key, "")
 
 
-def _of_id3v1(tag: bytes) -> _Named:
+def _of_id3v1(tag: bytes) -> _NamedTexts:
     for name, place in _ID3V1.items():
         text = tag[place].partition(b"\0")[0].strip(_ID3V1_PADDING).decode("latin-1")
         yield name, name, (text,)

@@ -69,7 +69,7 @@ class FileInUseError(SaveError):
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ByteSpan:
     """Bytes of the source file, by offset and size."""
 
     start: int
@@ -80,11 +80,11 @@ class Span:
         """Where the next byte stands."""
         return self.start + self.size
 
-    def part(self, skipped: int, size: int) -> "Span":
+    def part(self, skipped: int, size: int) -> "ByteSpan":
         """Return a part of it."""
-        return Span(self.start + skipped, size)
+        return ByteSpan(self.start + skipped, size)
 
-    def chunks(self, source: "Source") -> Iterator[bytes]:
+    def chunks(self, source: "OpenFile") -> Iterator[bytes]:
         """Yield the bytes, at most a megabyte at a time; raise `AudioError`."""
         at = self.start
         while at < self.end:
@@ -98,11 +98,11 @@ class Span:
             at += len(chunk)
 
 
-Piece = bytes | Span
+Piece = bytes | ByteSpan
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class OpenFile:
     """An open audio file, read at any place."""
 
     path: Path
@@ -115,7 +115,7 @@ class Source:
             raise self.damaged("it ends within a structure that its header announces")
         if size > _MAX_TAG_BYTES:
             raise self.damaged(f"a tag of {size:,} bytes is announced")
-        return b"".join(self.chunks([Span(start, size)]))
+        return b"".join(self.chunks([ByteSpan(start, size)]))
 
     def has(self, start: int, expected: bytes) -> bool:
         """Say whether these bytes stand at `start`."""
@@ -143,15 +143,15 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class NewFile(Source):
+class UnwrittenFile(OpenFile):
     """A file that is not written yet, in bytes and spans of the one whose place it takes."""
 
     pieces: Sequence[Piece]
     ends: Sequence[int]
-    old: Source
+    old: OpenFile
 
     @classmethod
-    def of(cls, old: Source, pieces: Sequence[Piece]) -> "NewFile":
+    def of(cls, old: OpenFile, pieces: Sequence[Piece]) -> "UnwrittenFile":
         """Return the file that consists of these pieces of `old`."""
         ends = list(accumulate(map(piece_size, pieces)))
         return cls(old.path, old.descriptor, ends[-1] if ends else 0, pieces, ends, old)
@@ -162,7 +162,7 @@ class NewFile(Source):
 
     def stream(self) -> BinaryIO:
         """Return the content as a stream that has the file's name."""
-        return io.BufferedReader(_Stream(self), _STREAM_BYTES)
+        return io.BufferedReader(_FileStream(self), _STREAM_BYTES)
 
     def _in_old_file(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         for piece in pieces:
@@ -186,8 +186,8 @@ def piece_size(piece: Piece) -> int:
     return len(piece) if isinstance(piece, bytes) else piece.size
 
 
-class _Stream(io.RawIOBase):
-    def __init__(self, source: Source) -> None:
+class _FileStream(io.RawIOBase):
+    def __init__(self, source: OpenFile) -> None:
         super().__init__()
         self.name = source.path
         self._source, self._at = source, 0
@@ -207,7 +207,7 @@ class _Stream(io.RawIOBase):
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         size = max(0, min(len(buffer), self._source.size - self._at))
-        content = b"".join(self._source.chunks([Span(self._at, size)]))
+        content = b"".join(self._source.chunks([ByteSpan(self._at, size)]))
         buffer[:size] = content
         self._at += size
         return size
@@ -225,7 +225,7 @@ def damaged_file(path: Path, detail: str) -> AudioError:
 
 
 @contextmanager
-def open_audio(path: Path) -> Iterator[Source]:
+def open_audio(path: Path) -> Iterator[OpenFile]:
     """Open a regular file that is not empty; raise `AudioError` for anything else."""
     try:  # without O_NONBLOCK, opening a pipe waits for a writer
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -234,7 +234,7 @@ def open_audio(path: Path) -> Iterator[Source]:
     try:
         status = os.fstat(descriptor)
         require_audio_file(path, status)
-        yield Source(path, descriptor, status.st_size)
+        yield OpenFile(path, descriptor, status.st_size)
     finally:
         os.close(descriptor)
 
@@ -250,7 +250,7 @@ def require_audio_file(path: Path, status: os.stat_result) -> None:
 
 
 @contextmanager
-def file_lock(target: Path, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[Source]:
+def file_lock(target: Path, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[OpenFile]:
     """Open and lock a file for this run. Raises as `open_audio`, and `FileInUseError`."""
     until = time.monotonic() + timeout_s
     while True:
@@ -286,7 +286,7 @@ def _is_at(descriptor: int, target: Path) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Leftover:
+class LeftoverCopy:
     """A temporary file that a killed run left; `kept` says why it was not removed."""
 
     path: Path
@@ -306,7 +306,7 @@ def is_of_another_host(name: str) -> bool:
     return match is not None and match[1] != _host()
 
 
-def remove_leftovers(folder: Path) -> Iterator[Leftover]:
+def remove_leftovers(folder: Path) -> Iterator[LeftoverCopy]:
     """Remove what killed saves left in a folder; yield each, one that stays with the reason."""
     try:
         names = os.listdir(folder)  # noqa: PTH208  # names
@@ -317,13 +317,13 @@ def remove_leftovers(folder: Path) -> Iterator[Leftover]:
         try:
             if host != _host():
                 why = "it is of another machine: remove it if nothing is being written there"
-                yield Leftover(path, why)
+                yield LeftoverCopy(path, why)
             elif (_start_time(pid) != started or started == _UNKNOWN) and _remove_unlocked(path):
-                yield Leftover(path)
+                yield LeftoverCopy(path)
         except FileNotFoundError:
             continue
         except OSError as error:
-            yield Leftover(path, f"it cannot be removed ({error.strerror})")
+            yield LeftoverCopy(path, f"it cannot be removed ({error.strerror})")
 
 
 def _remove_unlocked(path: Path) -> bool:
@@ -378,7 +378,7 @@ def find_audio_files(
     Folders are listed when their turn comes; `warn` is called for one without any audio.
     """
     paths = list(paths)
-    walk = _Walk(frozenset(Path(os.path.realpath(path)) for path in paths if path.is_dir()))
+    walk = _FolderWalk(frozenset(Path(os.path.realpath(path)) for path in paths if path.is_dir()))
     for path in paths:
         try:
             is_folder = S_ISDIR(path.stat().st_mode)
@@ -400,14 +400,15 @@ def listed_audio(folder: Path) -> Sequence[Path]:
     """Return the audio files and the folders directly in a folder, none if it cannot be read."""
     try:
         return [
-            item.path if isinstance(item, AudioFile) else item for item in _Walk().listed(folder)
+            item.path if isinstance(item, AudioFile) else item
+            for item in _FolderWalk().listed(folder)
         ]
     except OSError:
         return []
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
+class _FolderWalk:
     """What was found below the folders `tops`: those entered, and what links led to."""
 
     tops: frozenset[Path] = frozenset()

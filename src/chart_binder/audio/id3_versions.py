@@ -12,7 +12,7 @@ from itertools import chain
 
 from chart_binder.audio.containers.mp3 import id3_texts, text_frame
 from chart_binder.audio.field_table import BEFORE_2_4, key_of_version, long_key
-from chart_binder.audio.tagset import Block, Change, PlacedItem
+from chart_binder.audio.tagset import PlacedItem, TagBlock, TagChange
 
 Texts = tuple[str, ...]
 
@@ -36,8 +36,8 @@ def date_frame(form: str, key: str) -> str | None:
 
 
 def changes_in_block(
-    changes: Iterable[Change], unchanged: Mapping[str, Texts], block: Block
-) -> Iterator[Change]:
+    changes: Iterable[TagChange], unchanged: Mapping[str, Texts], block: TagBlock
+) -> Iterator[TagChange]:
     """Yield recorded changes of an ID3v2 tag as changes of `block`, the same tag as it is now.
 
     Those that are recorded for its version keep their bytes; others get its names, and their texts
@@ -45,7 +45,7 @@ def changes_in_block(
     in one of its frames only.
     """
     present = {long_key(block.form, item.key) for item in block.items}
-    dates: dict[str, list[Change]] = {}
+    dates: dict[str, list[TagChange]] = {}
     for change in changes:
         if date := date_frame(change.form, change.key):
             dates.setdefault(date, []).append(change)
@@ -55,7 +55,7 @@ def changes_in_block(
             key = _key_in(block.form, change.form, change.key)
             sides = (change.old, change.new)
             old, new = (_placed_in(block.form, key, change.form, side) for side in sides)
-            yield Change(block.form, key, old, new)
+            yield TagChange(block.form, key, old, new)
     for date, group in dates.items():
         is_joined = block.form not in BEFORE_2_4 or (
             date in present and present.isdisjoint(_DATES[date])
@@ -100,8 +100,8 @@ def _placed_in(
 
 
 def _date_changes(
-    form: str, date: str, keys: Texts, group: list[Change], unchanged: Mapping[str, Texts]
-) -> Iterator[Change]:
+    form: str, date: str, keys: Texts, group: list[TagChange], unchanged: Mapping[str, Texts]
+) -> Iterator[TagChange]:
     """Yield the changes of a date as changes of the frames `keys`, which hold it now."""
     former = group[0].form
     after = {
@@ -121,7 +121,7 @@ def _date_changes(
             (PlacedItem(at, text_frame(form, name, texts)),) if (texts := state.get(key)) else ()
             for state in states
         )
-        yield Change(form, name, old, new)
+        yield TagChange(form, name, old, new)
 
 
 def _date_in(keys: Texts, date: str, frames: Mapping[str, Texts]) -> Mapping[str, Texts]:

@@ -27,8 +27,8 @@ from mutagen.wavpack import WavPack
 
 from chart_binder.audio.field_table import Texts, keys_of_form, long_key
 from chart_binder.audio.fields import item_texts
-from chart_binder.audio.file_access import Source
-from chart_binder.audio.tagset import Block, TagSet
+from chart_binder.audio.file_access import OpenFile
+from chart_binder.audio.tagset import TagBlock, TagSet
 from chart_binder.errors import AudioError
 
 _KINDS: Mapping[str, Any] = {
@@ -44,7 +44,7 @@ _NEVER_READ = frozenset({"XDOR"})
 """Frames of fields for which mutagen has no class."""
 
 
-def require_read_back(source: Source, before: TagSet, after: TagSet) -> None:
+def require_read_back(source: OpenFile, before: TagSet, after: TagSet) -> None:
     """Raise `AudioError` if mutagen finds other fields in a file than those that changed.
 
     The file has the tags `after`.
@@ -91,7 +91,7 @@ def _tags(kind: Any, stream: BinaryIO) -> Any:
 def _changed_texts(before: TagSet, after: TagSet) -> Iterator[tuple[str, Texts]]:
     """Yield the key and the texts of each key of a field that got other texts."""
     for block in after.blocks:
-        old = before.block(block.form) or Block(block.form)
+        old = before.block(block.form) or TagBlock(block.form)
         changed = {item.key for item in {*old.items} ^ {*block.items}}
         was, now = (_texts_by_key(each, changed) for each in (old, block))
         for key, texts in now.items():
@@ -99,7 +99,7 @@ def _changed_texts(before: TagSet, after: TagSet) -> Iterator[tuple[str, Texts]]
                 yield key, texts
 
 
-def _texts_by_key(block: Block, keys: Collection[str]) -> dict[str, Texts]:
+def _texts_by_key(block: TagBlock, keys: Collection[str]) -> dict[str, Texts]:
     """Return the texts under those of the keys that are of fields."""
     found: dict[str, Texts] = {}
     fields_of = keys_of_form(block.form).fields_of if keys else None

@@ -27,7 +27,7 @@ from chart_binder.audio.containers import UnknownKindError, layout_of
 from chart_binder.audio.containers.mp3 import find_id3
 from chart_binder.audio.containers.riff import unread_wave
 from chart_binder.audio.fields import BLANK, texts_of_file
-from chart_binder.audio.file_access import Source, damaged_file, no_audio, open_audio
+from chart_binder.audio.file_access import OpenFile, damaged_file, no_audio, open_audio
 from chart_binder.audio.tagset import TagSet
 from chart_binder.domain.file_names import with_file_name
 from chart_binder.domain.tags import TrackTags
@@ -124,7 +124,7 @@ def require_identity(tags: TrackTags, path: Path) -> None:
     )
 
 
-def _tags_of(source: Source) -> TagSet:
+def _tags_of(source: OpenFile) -> TagSet:
     try:
         return layout_of(source).tags
     except UnknownKindError:
@@ -132,7 +132,7 @@ def _tags_of(source: Source) -> TagSet:
         raise
 
 
-def _length(source: Source, container: str) -> float | None:
+def _length(source: OpenFile, container: str) -> float | None:
     """Return the length in seconds; a file with few frames has to be what mutagen takes it for."""
     start = find_id3(source, 0)[1] if container in _BEHIND_ID3 else 0
     info = _by_mutagen(source, _INFO[container], start)
@@ -143,7 +143,7 @@ def _length(source: Source, container: str) -> float | None:
     return length
 
 
-def _opened(source: Source) -> Any:
+def _opened(source: OpenFile) -> Any:
     """Return what mutagen makes of a file. Raises `AudioError` for what it does not know."""
     audio = _by_mutagen(source, mutagen.File)
     if type(audio).__name__ not in _FORMATS:
@@ -151,7 +151,7 @@ def _opened(source: Source) -> Any:
     return audio
 
 
-def _by_mutagen(source: Source, read: Callable[[BinaryIO], Any], start: int = 0) -> Any:
+def _by_mutagen(source: OpenFile, read: Callable[[BinaryIO], Any], start: int = 0) -> Any:
     try:
         with source.stream() as stream:
             stream.seek(start)
@@ -164,7 +164,7 @@ def _by_mutagen(source: Source, read: Callable[[BinaryIO], Any], start: int = 0)
         raise _damaged(source, f"{type(error).__name__}: {error}") from error
 
 
-def _unread(source: Source, kind: str | None) -> AudioError:
+def _unread(source: OpenFile, kind: str | None) -> AudioError:
     """Return the error for a file that mutagen knows as one of another kind, or not at all."""
     if unread := _wave_that_is_not_read(source):
         return unread
@@ -176,13 +176,13 @@ def _unread(source: Source, kind: str | None) -> AudioError:
     )
 
 
-def _damaged(source: Source, detail: str) -> AudioError:
+def _damaged(source: OpenFile, detail: str) -> AudioError:
     if unread := _wave_that_is_not_read(source):
         return unread
     return damaged_file(source.path, " ".join(detail.split())[:200] or "nothing in it makes sense")
 
 
-def _wave_that_is_not_read(source: Source) -> AudioError | None:
+def _wave_that_is_not_read(source: OpenFile) -> AudioError | None:
     unread = unread_wave(source.read(0, min(_WAVE_HEADER_BYTES, source.size)))
     return no_audio(source.path, unread) if unread else None
 

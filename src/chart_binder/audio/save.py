@@ -22,7 +22,7 @@ import msgspec
 from chart_binder.audio import file_access
 from chart_binder.audio.containers import audio_hash, file_with_tags, hash_if_same, layout_of
 from chart_binder.audio.containers.vorbis import RenumberedPages
-from chart_binder.audio.file_access import NewFile, Piece, Source, Span
+from chart_binder.audio.file_access import ByteSpan, OpenFile, Piece, UnwrittenFile
 from chart_binder.audio.read_back import require_read_back
 from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError, SaveError
@@ -60,7 +60,7 @@ class UnconfirmedError(SaveError):
     """The file was replaced, but the disk did not confirm that this will last."""
 
 
-_Part = bytes | Annotated[tuple[int, ...], msgspec.Meta(min_length=2, max_length=4)]
+_RestorationPart = bytes | Annotated[tuple[int, ...], msgspec.Meta(min_length=2, max_length=4)]
 
 
 class Restoration(msgspec.Struct, frozen=True, array_like=True):
@@ -72,7 +72,7 @@ class Restoration(msgspec.Struct, frozen=True, array_like=True):
 
     old_hash: bytes
     new_hash: bytes
-    parts: tuple[_Part, ...]
+    parts: tuple[_RestorationPart, ...]
 
     @property
     def document(self) -> bytes:
@@ -93,9 +93,9 @@ class Restoration(msgspec.Struct, frozen=True, array_like=True):
         return [part if isinstance(part, bytes) else _span(*part) for part in self.parts]
 
 
-def _span(start: int, size: int, serial: int | None = None, shift: int = 0) -> Span:
+def _span(start: int, size: int, serial: int | None = None, shift: int = 0) -> ByteSpan:
     return (
-        Span(start, size)
+        ByteSpan(start, size)
         if serial is None
         else RenumberedPages(start, size, serial, shift, (start,))
     )
@@ -184,7 +184,7 @@ def save_tags(
     or cannot be replaced; the file is as it was then, except after `UnconfirmedError`.
     """
 
-    def draft(source: Source) -> _Draft:
+    def draft(source: OpenFile) -> _PlannedSave:
         return _draft(path, source, change, copy_links=copy_links, is_undo=is_undo)
 
     return _replace_file(path, draft, before_replace, keep_mtime=keep_mtime, timeout_s=timeout_s)
@@ -200,14 +200,14 @@ def restore_file(
 ) -> SaveResult:
     """Replace a written file by the former one. Raises `ChangedSinceError` if it is another now."""
 
-    def draft(source: Source) -> _Draft:
+    def draft(source: OpenFile) -> _PlannedSave:
         if file_hash(source) != restoration.new_hash:
             raise _changed_since(path)
-        new_size = NewFile.of(source, restoration.pieces).size
+        new_size = UnwrittenFile.of(source, restoration.pieces).size
         _require_writable(path, source, new_size, copy_links=copy_links)
         prove = partial(_require_restored, expected=restoration.old_hash)
         tags = layout_of(source).tags
-        return _Draft(tags, tags, restoration.pieces, prove)
+        return _PlannedSave(tags, tags, restoration.pieces, prove)
 
     return _replace_file(path, draft, before_replace, keep_mtime=keep_mtime)
 
@@ -217,37 +217,37 @@ def _changed_since(path: Path) -> ChangedSinceError:
 
 
 @dataclass(frozen=True, slots=True)
-class _Draft:
+class _PlannedSave:
     """A change: the tags, the new file (nothing for no change), what returns its tags and hash."""
 
     before: TagSet
     after: TagSet
     pieces: Sequence[Piece]
-    prove: Callable[[Source, Path], tuple[TagSet, str]]
+    prove: Callable[[OpenFile, Path], tuple[TagSet, str]]
 
 
 def _draft(
     path: Path,
-    source: Source,
+    source: OpenFile,
     change: Callable[[TagSet], TagSet],
     *,
     copy_links: bool,
     is_undo: bool = False,
-) -> _Draft:
+) -> _PlannedSave:
     """Return what a save would write, proven as far as it can be without a copy."""
     layout = layout_of(source)
     before = layout.tags
     after = change(before)
     prove = partial(_require_proven, before=before, after=after, is_undo=is_undo)
     if after == before:
-        return _Draft(before, after, (), prove)
+        return _PlannedSave(before, after, (), prove)
     try:
-        new = NewFile.of(source, file_with_tags(layout, after))
+        new = UnwrittenFile.of(source, file_with_tags(layout, after))
     except AudioError as error:
         raise NotWritableError(path, _reason(path, error)) from error
     _require_writable(path, source, new.size, copy_links=copy_links)
     _require_readable(path, new, before, after, is_undo=is_undo)
-    return _Draft(before, after, new.pieces, prove)
+    return _PlannedSave(before, after, new.pieces, prove)
 
 
 def _reason(path: Path, error: AudioError) -> str:
@@ -258,7 +258,7 @@ def _reason(path: Path, error: AudioError) -> str:
 
 def _replace_file(
     path: Path,
-    draft: Callable[[Source], _Draft],
+    draft: Callable[[OpenFile], _PlannedSave],
     before_replace: Callable[[PreparedCopy], None],
     *,
     keep_mtime: bool,
@@ -297,7 +297,7 @@ def _resolved(path: Path) -> Path:
 
 
 def _require_writable(
-    path: Path, source: Source, new_size: int, *, copy_links: bool = False
+    path: Path, source: OpenFile, new_size: int, *, copy_links: bool = False
 ) -> None:
     """Raise `SaveError` if a copy of `new_size` bytes may not take the place of a file."""
     target, status = source.path, os.fstat(source.descriptor)
@@ -403,7 +403,7 @@ def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int, by
 
 
 def _copy_metadata(
-    source: Source, status: os.stat_result, copy: int, *, keep_mtime: bool
+    source: OpenFile, status: os.stat_result, copy: int, *, keep_mtime: bool
 ) -> tuple[str, ...]:
     """Give a copy the owner, mode and attributes of its source; return those it cannot have."""
     now = os.fstat(copy)
@@ -440,7 +440,7 @@ def _copy_attributes(source: int, copy: int) -> tuple[str, ...]:
 
 
 def _require_readable(
-    path: Path, new: Source, before: TagSet, after: TagSet, *, is_undo: bool
+    path: Path, new: OpenFile, before: TagSet, after: TagSet, *, is_undo: bool
 ) -> None:
     """Raise `SaveError` unless a new file has the tags that are meant, and mutagen finds them."""
     try:
@@ -455,7 +455,7 @@ def _require_readable(
 
 
 def _require_proven(
-    source: Source, temporary: Path, *, before: TagSet, after: TagSet, is_undo: bool
+    source: OpenFile, temporary: Path, *, before: TagSet, after: TagSet, is_undo: bool
 ) -> tuple[TagSet, str]:
     """Return `after` and the hash of the audio, the same in both; raise `SaveError` otherwise."""
     with file_access.open_audio(temporary) as copy:
@@ -468,7 +468,7 @@ def _require_proven(
     return after, sound
 
 
-def _require_restored(source: Source, temporary: Path, *, expected: bytes) -> tuple[TagSet, str]:
+def _require_restored(source: OpenFile, temporary: Path, *, expected: bytes) -> tuple[TagSet, str]:
     with file_access.open_audio(temporary) as copy:
         if file_hash(copy) != expected:
             raise SaveError(
@@ -516,11 +516,11 @@ def _sync_folder(folder: Path) -> None:
             ) from error
 
 
-def restoration_of(old: Source, pieces: Iterable[Piece], new_hash: bytes) -> Restoration:
+def restoration_of(old: OpenFile, pieces: Iterable[Piece], new_hash: bytes) -> Restoration:
     """Return what makes `old` of the file that consists of `pieces`; raise `AudioError`."""
-    copied, written, at = list[_Copied](), dict[bytes, int](), 0
+    copied, written, at = list[_CopiedSpan](), dict[bytes, int](), 0
     for piece in pieces:
-        if isinstance(piece, Span):
+        if isinstance(piece, ByteSpan):
             renumbered = piece if isinstance(piece, RenumberedPages) else None
             back = (renumbered.serial, -renumbered.shift) if renumbered else ()
             copied.append((piece.start, at, piece.size, back))
@@ -533,18 +533,20 @@ def restoration_of(old: Source, pieces: Iterable[Piece], new_hash: bytes) -> Res
     return Restoration(file_hash(old), new_hash, parts)
 
 
-def file_hash(source: Source) -> bytes:
+def file_hash(source: OpenFile) -> bytes:
     """Return the SHA-256 over a whole file."""
     digest = hashlib.sha256()
-    for chunk in source.chunks([Span(0, source.size)]):
+    for chunk in source.chunks([ByteSpan(0, source.size)]):
         digest.update(chunk)
     return digest.digest()
 
 
-_Copied = tuple[int, int, int, tuple[int, ...]]
+_CopiedSpan = tuple[int, int, int, tuple[int, ...]]
 
 
-def _parts(old: Source, copied: list[_Copied], written: dict[bytes, int]) -> Iterator[_Part]:
+def _parts(
+    old: OpenFile, copied: list[_CopiedSpan], written: dict[bytes, int]
+) -> Iterator[_RestorationPart]:
     """Yield the old file from its beginning; `copied` has what was: old place, new place, size.
 
     Of renumbered pages it has also what makes them what they were.
@@ -559,8 +561,8 @@ def _parts(old: Source, copied: list[_Copied], written: dict[bytes, int]) -> Ite
         at = max(at, start + size)
 
 
-def _merged(parts: Iterable[_Part]) -> Iterator[_Part]:
-    last: _Part = b""
+def _merged(parts: Iterable[_RestorationPart]) -> Iterator[_RestorationPart]:
+    last: _RestorationPart = b""
     for part in parts:
         if isinstance(last, bytes) and isinstance(part, bytes):
             last += part

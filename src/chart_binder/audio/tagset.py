@@ -18,7 +18,7 @@ _VORBIS = "vorbis"
 _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
-class Item(msgspec.Struct, frozen=True):
+class TagItem(msgspec.Struct, frozen=True):
     """One record of a tag: a frame, comment, atom, item or attribute, with its bytes `data`.
 
     `key` is empty for bytes that are no record; `place` is the part of the tag, if it has several.
@@ -29,14 +29,14 @@ class Item(msgspec.Struct, frozen=True):
     place: str = ""
 
 
-class Block(msgspec.Struct, frozen=True):
+class TagBlock(msgspec.Struct, frozen=True):
     """One tag; a file may have several, each of another `form`.
 
     `head` is what it says before its items, which are in the order of the file.
     """
 
     form: str
-    items: tuple[Item, ...] = ()
+    items: tuple[TagItem, ...] = ()
     head: bytes = b""
 
 
@@ -44,18 +44,18 @@ class TagSet(msgspec.Struct, frozen=True):
     """The tags of one file, as bytes, without padding and the place of a tag in the file."""
 
     container: str
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[TagBlock, ...] = ()
 
     @property
     def hash(self) -> str:
         """SHA-256 over the canonical JSON."""
         return hashlib.sha256(_ENCODER.encode(self)).hexdigest()
 
-    def block(self, form: str) -> Block | None:
+    def block(self, form: str) -> TagBlock | None:
         """Return the block of this form; `id3v2` finds any version of it."""
         return next((b for b in self.blocks if form in (b.form, b.form.partition(".")[0])), None)
 
-    def with_block(self, block: Block) -> "TagSet":
+    def with_block(self, block: TagBlock) -> "TagSet":
         """Return the set with this block in place of the one of its form, or before all others."""
         if any(old.form == block.form for old in self.blocks):
             blocks = tuple(block if old.form == block.form else old for old in self.blocks)
@@ -68,10 +68,10 @@ class PlacedItem(msgspec.Struct, frozen=True):
     """A record with its index among the records of its block."""
 
     at: int
-    item: Item
+    item: TagItem
 
 
-class Change(msgspec.Struct, frozen=True):
+class TagChange(msgspec.Struct, frozen=True):
     """The records of one key before and after; it was added if there are none before."""
 
     form: str
@@ -96,10 +96,10 @@ class TagChanges(msgspec.Struct, frozen=True):
 
     old_blocks: tuple[BlockHeader, ...]
     new_blocks: tuple[BlockHeader, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[TagChange, ...]
     new_alike: str = ""
-    copied: tuple[Item, ...] = ()
-    uncopied: tuple[Item, ...] = ()
+    copied: tuple[TagItem, ...] = ()
+    uncopied: tuple[TagItem, ...] = ()
 
     @property
     def json(self) -> bytes:
@@ -120,7 +120,7 @@ class TagChanges(msgspec.Struct, frozen=True):
         return TagChanges(
             self.new_blocks,
             self.old_blocks,
-            tuple(Change(each.form, each.key, each.new, each.old) for each in self.changes),
+            tuple(TagChange(each.form, each.key, each.new, each.old) for each in self.changes),
         )
 
 
@@ -132,7 +132,7 @@ def changes_between(old: TagSet, new: TagSet) -> TagChanges:
         for key in dict.fromkeys((*before, *after)):
             was, will = before.get(key, ()), after.get(key, ())
             if [each.item for each in was] != [each.item for each in will]:
-                found.append(Change(form, key, was, will))
+                found.append(TagChange(form, key, was, will))
     return TagChanges(_headers(old), _headers(new), tuple(found))
 
 
@@ -140,18 +140,18 @@ def apply_changes(current: TagSet, changes: TagChanges) -> TagSet:
     """Return `current` with the changes made; records of other keys stay."""
     blocks = []
     for header in changes.new_blocks:
-        block = current.block(header.form) or Block(header.form, (), header.head)
-        blocks.append(Block(header.form, _changed_items(block, changes), block.head))
+        block = current.block(header.form) or TagBlock(header.form, (), header.head)
+        blocks.append(TagBlock(header.form, _changed_items(block, changes), block.head))
     known = {header.form for header in changes.new_blocks}
     gone = {header.form for header in changes.old_blocks} - known
     for block in current.blocks:
         items = _changed_items(block, changes)
         if block.form not in known and (items or block.form not in gone):
-            blocks.append(Block(block.form, items, block.head))
+            blocks.append(TagBlock(block.form, items, block.head))
     return TagSet(current.container, _there(blocks))
 
 
-def _there(blocks: Iterable[Block]) -> tuple[Block, ...]:
+def _there(blocks: Iterable[TagBlock]) -> tuple[TagBlock, ...]:
     return tuple(each for each in blocks if each.items or each.form not in _NEVER_EMPTY)
 
 
@@ -163,13 +163,13 @@ def normalized(tags: TagSet) -> TagSet:
     items = []
     for item in block.items:
         name, sign, text = item.data.partition(b"=")
-        named = Item(item.key.upper(), name.upper() + sign + text, item.place)
+        named = TagItem(item.key.upper(), name.upper() + sign + text, item.place)
         items.append(named if sign else item)
     items.sort(key=lambda item: item.key)
-    return tags.with_block(Block(_VORBIS, tuple(items), block.head))
+    return tags.with_block(TagBlock(_VORBIS, tuple(items), block.head))
 
 
-def _changed_items(block: Block, changes: TagChanges) -> tuple[Item, ...]:
+def _changed_items(block: TagBlock, changes: TagChanges) -> tuple[TagItem, ...]:
     here = [each for each in changes.changes if each.form == block.form]
     keys = {each.key for each in here}
     items = [item for item in block.items if item.key not in keys]
@@ -179,7 +179,7 @@ def _changed_items(block: Block, changes: TagChanges) -> tuple[Item, ...]:
     return tuple(items)
 
 
-def _by_key(block: Block | None) -> dict[str, tuple[PlacedItem, ...]]:
+def _by_key(block: TagBlock | None) -> dict[str, tuple[PlacedItem, ...]]:
     found: dict[str, tuple[PlacedItem, ...]] = {}
     for at, item in enumerate(block.items if block else ()):
         found[item.key] = (*found.get(item.key, ()), PlacedItem(at, item))

@@ -26,7 +26,7 @@ from chart_binder.audio.fields import (
     item_texts,
     new_block,
 )
-from chart_binder.audio.file_access import Leftover, is_of_another_host, remove_leftovers
+from chart_binder.audio.file_access import LeftoverCopy, is_of_another_host, remove_leftovers
 from chart_binder.audio.save import (
     PreparedCopy,
     Restoration,
@@ -93,14 +93,16 @@ def field_changes(
     return changed + tuple(key for key in keys if not _is_covered(key, changed))
 
 
-def merged_by_key(changes: tuple[tagset.Change, ...]) -> tuple[tagset.Change, ...]:
+def merged_by_key(changes: tuple[tagset.TagChange, ...]) -> tuple[tagset.TagChange, ...]:
     """Return changes with those of equal keys merged, whatever their case."""
-    found: list[tagset.Change] = []
+    found: list[tagset.TagChange] = []
     for change in changes:
         for at, one in enumerate(found):
             if one.form == change.form and is_same_key(one.form, one.key, change.key):
                 key = change.key if change.new else one.key
-                found[at] = tagset.Change(one.form, key, one.old + change.old, one.new + change.new)
+                found[at] = tagset.TagChange(
+                    one.form, key, one.old + change.old, one.new + change.new
+                )
                 break
         else:
             found.append(change)
@@ -348,7 +350,7 @@ def clean_folder(folder: Path) -> Iterator[str]:
     return map(_leftover_text, remove_leftovers(folder))
 
 
-def _leftover_text(found: Leftover) -> str:
+def _leftover_text(found: LeftoverCopy) -> str:
     if found.kept:
         return f"{found.path}: left over by a save, and still there: {found.kept}"
     return f"{found.path}: left over by a save that was cut short, removed"

@@ -27,11 +27,11 @@ from chart_binder.audio.fields import (
 )
 from chart_binder.audio.id3_versions import changes_in_block, date_frame, is_as_saved
 from chart_binder.audio.tagset import (
-    Block,
-    Change,
-    Item,
     PlacedItem,
+    TagBlock,
+    TagChange,
     TagChanges,
+    TagItem,
     TagSet,
     apply_changes,
 )
@@ -88,14 +88,16 @@ def tags_put_back(write: WriteRecord, tags: TagSet, *, force: bool = False) -> P
     return PutBack(back, kept, tuple(_others(write, changes, present, back)))
 
 
-def _additions(items: Iterable[Item], changes: TagChanges) -> Iterator[Change]:
+def _additions(items: Iterable[TagItem], changes: TagChanges) -> Iterator[TagChange]:
     """Yield records that other tags said as additions to the tag that was written."""
     form = next((change.form for change in changes.changes if change.new), "")
     for at, item in enumerate(items):
-        yield Change(form, item.key, (), (PlacedItem(at, item),))
+        yield TagChange(form, item.key, (), (PlacedItem(at, item),))
 
 
-def _from_copies(recorded: Iterable[Change], copied: tuple[Change, ...]) -> Iterator[Change]:
+def _from_copies(
+    recorded: Iterable[TagChange], copied: tuple[TagChange, ...]
+) -> Iterator[TagChange]:
     """Yield changes, those of a key that was absent or empty from what another tag said of it."""
     for change in recorded:
         copies = (copy for copy in copied if is_same_key(change.form, copy.key, change.key))
@@ -107,11 +109,11 @@ def _from_copies(recorded: Iterable[Change], copied: tuple[Change, ...]) -> Iter
 
 
 def _of_present_version(
-    changes: Iterable[Change], write: WriteRecord, tags: TagSet
-) -> tuple[Change, ...]:
+    changes: Iterable[TagChange], write: WriteRecord, tags: TagSet
+) -> tuple[TagChange, ...]:
     """Return changes with those of ID3v2 for the version that its tag is of now."""
     block = tags.block(_ID3)
-    id3, others = list[Change](), list[Change]()
+    id3, others = list[TagChange](), list[TagChange]()
     for change in changes:
         (id3 if block and change.form.startswith(_ID3) else others).append(change)
     if block and id3:
@@ -121,7 +123,7 @@ def _of_present_version(
 
 def _with_old_items(
     tags: TagSet,
-    present: Iterable[Change],
+    present: Iterable[TagChange],
     write: WriteRecord,
     changes: TagChanges,
     *,
@@ -134,14 +136,14 @@ def _with_old_items(
     kept = list[ChangedKey]()
     left = cache(partial(texts_after_write, write))
     heads = {block.form: block.head for block in (*changes.old_blocks, *changes.new_blocks)}
-    units = defaultdict[tuple[str, str], list[Change]](list)
+    units = defaultdict[tuple[str, str], list[TagChange]](list)
     for change in present:
         units[change.form, field_of_key(change.form, change.key) or change.key].append(change)
     for (form, name), unit in units.items():
         block = next((block for block in tags.blocks if block.form == form), None)
         if block is None and changes.copied:
             continue  # somebody removed the tag, and what it hid is seen again
-        block = block or Block(form, (), heads[form])
+        block = block or TagBlock(form, (), heads[form])
         merged = [*unit, *_merged_keys(block, name, unit, left(form))]
         is_merged = _are_merged(_changed_keys(block, merged))
         changed = [key for key in _changed_keys(block, unit) if key.new != key.before]
@@ -157,7 +159,7 @@ def _with_old_items(
     return tags, tuple(kept)
 
 
-def _changed_keys(block: Block, unit: Iterable[Change]) -> list[ChangedKey]:
+def _changed_keys(block: TagBlock, unit: Iterable[TagChange]) -> list[ChangedKey]:
     """Return what keys said before, as written, and now."""
     return [
         ChangedKey(
@@ -171,8 +173,8 @@ def _changed_keys(block: Block, unit: Iterable[Change]) -> list[ChangedKey]:
 
 
 def _merged_keys(
-    block: Block, name: str, unit: list[Change], left: Mapping[str, Texts]
-) -> Iterator[Change]:
+    block: TagBlock, name: str, unit: list[TagChange], left: Mapping[str, Texts]
+) -> Iterator[TagChange]:
     """Yield the keys of a field that a write left as they were, and that others of it say now."""
     there = [*(change.key for change in unit), *(item.key for item in block.items)]
     now = {text for key in _changed_keys(block, unit) for text in key.new}
@@ -181,7 +183,7 @@ def _merged_keys(
         if is_gone and now.issuperset(texts) and field_of_key(block.form, key) == name:
             items = text_items(block.form, key, texts)
             placed = tuple(PlacedItem(_LAST, item) for item in items)
-            yield Change(block.form, key, placed, placed)
+            yield TagChange(block.form, key, placed, placed)
 
 
 def _are_merged(keys: list[ChangedKey]) -> bool:
@@ -205,7 +207,7 @@ def _is_as_written(key: ChangedKey, form: str, heads: dict[str, bytes]) -> bool:
     )
 
 
-def _without_copies(tags: TagSet, copied: tuple[Change, ...], changes: TagChanges) -> TagSet:
+def _without_copies(tags: TagSet, copied: tuple[TagChange, ...], changes: TagChanges) -> TagSet:
     """Leave out what a tag got from others if it says nothing else and they still say it.
 
     A tag that was made and is empty is left out, too.
@@ -222,7 +224,9 @@ def _without_copies(tags: TagSet, copied: tuple[Change, ...], changes: TagChange
                 for change in copied
             )
         ]
-        bare = _without_empty(tags.with_block(Block(block.form, tuple(items), block.head)), changes)
+        bare = _without_empty(
+            tags.with_block(TagBlock(block.form, tuple(items), block.head)), changes
+        )
         if copied_items(bare) == changes.copied:
             return bare
     return _without_empty(tags, changes)
@@ -248,7 +252,7 @@ def _without_written(tags: TagSet, write: WriteRecord, changes: TagChanges) -> T
             others = tuple(other for other in tags.blocks if other.form != block.form)
             tags = TagSet(tags.container, others)
         else:
-            tags = tags.with_block(bare or Block(form, (), block.head))
+            tags = tags.with_block(bare or TagBlock(form, (), block.head))
     return _without_empty(tags, changes)
 
 
@@ -284,7 +288,7 @@ def _without_empty(tags: TagSet, changes: TagChanges) -> TagSet:
 
 
 def _others(
-    write: WriteRecord, changes: TagChanges, present: Iterable[Change], back: TagSet
+    write: WriteRecord, changes: TagChanges, present: Iterable[TagChange], back: TagSet
 ) -> Iterator[ChangedKey]:
     """Yield the keys that changed since and were not written."""
     names = {change.key.casefold() for change in present}
@@ -296,17 +300,19 @@ def _others(
             yield key
 
 
-def _items_of(block: Block, change: Change) -> Iterator[PlacedItem]:
+def _items_of(block: TagBlock, change: TagChange) -> Iterator[PlacedItem]:
     for at, item in enumerate(block.items):
         if is_same_key(block.form, item.key, change.key):
             yield PlacedItem(at, item)
 
 
-def _with_items(block: Block, now: tuple[PlacedItem, ...], old: tuple[PlacedItem, ...]) -> Block:
+def _with_items(
+    block: TagBlock, now: tuple[PlacedItem, ...], old: tuple[PlacedItem, ...]
+) -> TagBlock:
     removed = {placed.at for placed in now}
     items = [item for at, item in enumerate(block.items) if at not in removed]
     end = sum(bool(item.key) for item in items)  # bytes that are no record stand behind the others
     for count, placed in enumerate(old):
         items.insert(min(placed.at, end + count), placed.item)
     in_order = asf.sorted_by_place(items) if block.form == "asf" else tuple(items)
-    return Block(block.form, in_order, block.head)
+    return TagBlock(block.form, in_order, block.head)

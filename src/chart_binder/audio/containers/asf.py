@@ -4,11 +4,11 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from uuid import UUID
 
-from chart_binder.audio.file_access import Piece, Source, Span
-from chart_binder.audio.tagset import Block, Item, TagSet
+from chart_binder.audio.file_access import ByteSpan, OpenFile, Piece
+from chart_binder.audio.tagset import TagBlock, TagItem, TagSet
 from chart_binder.errors import AudioError
 
-# The objects that attributes stand in, as `Item.place` names them, in the order of a tag set.
+# The objects that attributes stand in, as `TagItem.place` names them, in the order of a tag set.
 _DESCRIPTION, _EXTENDED, _METADATA, _LIBRARY = "description", "extended", "metadata", "library"
 _IN_ORDER = (_DESCRIPTION, _EXTENDED, _METADATA, _LIBRARY)
 
@@ -35,20 +35,20 @@ _HEADER_SIZE, _FILE_SIZE = slice(16, 24), slice(16, 24)
 # Where what each object says of the audio begins: in that of the file behind its size and day.
 _HEARD = {_FILE: 32, _STREAM: 0, _EXTENDED_STREAM: 0}
 
-_Object = tuple[bytes, bytes]
+_AsfObject = tuple[bytes, bytes]
 
 
-class ASF:
+class AsfLayout:
     """A Windows Media file: the objects of its header, those of the header's extension."""
 
     written = ("asf",)
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: OpenFile) -> None:
         self._source = source
         self._head = source.read(0, _FILE_HEADER)
         self._end = int.from_bytes(self._head[_HEADER_SIZE], "little")
         self._objects = list(_objects(source, source.read(0, self._end)[_FILE_HEADER:]))
-        self._extension = list[_Object]()
+        self._extension = list[_AsfObject]()
         for guid, content in self._objects:
             if guid == _EXTENSION:
                 self._extension = list(_objects(source, content[_EXTENSION_FIELDS:]))
@@ -56,7 +56,7 @@ class ASF:
     @property
     def tags(self) -> TagSet:
         """The attributes of all four objects."""
-        items: list[Item] = []
+        items: list[TagItem] = []
         try:
             for guid, content in (*self._objects, *self._extension):
                 if guid in _PLACES:
@@ -64,18 +64,18 @@ class ASF:
                     items += read(content, place)
         except (ValueError, struct.error) as error:
             raise self._source.damaged(f"its attributes cannot be read ({error})") from error
-        return TagSet("asf", (Block("asf", sorted_by_place(items)),) if items else ())
+        return TagSet("asf", (TagBlock("asf", sorted_by_place(items)),) if items else ())
 
     def audio(self) -> Iterator[Piece]:
         """Yield what describes the streams, and everything behind the header."""
         for guid, content in (*self._objects, *self._extension):
             if guid in _HEARD:
                 yield content[_HEARD[guid] :]
-        yield Span(self._end, self._source.size - self._end)
+        yield ByteSpan(self._end, self._source.size - self._end)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with other attributes."""
-        items = (tags.block("asf") or Block("asf")).items
+        items = (tags.block("asf") or TagBlock("asf")).items
         extension = _with_attributes(self._extension, items, inner=True)
         objects = _with_attributes(self._objects, items, inner=False)
         if extension != self._extension:
@@ -85,10 +85,10 @@ class ASF:
         total = self._source.size - self._end + size
         head = MAGIC + struct.pack("<QI", size, len(objects)) + self._head[28:]
         header = [head, *(_written(each, total) for each in objects)]
-        return [b"".join(header), Span(self._end, self._source.size - self._end)]
+        return [b"".join(header), ByteSpan(self._end, self._source.size - self._end)]
 
 
-def texts_of(item: Item) -> tuple[str, ...] | None:
+def texts_of(item: TagItem) -> tuple[str, ...] | None:
     """Return an attribute as text, a number in digits; `None` for bytes."""
     kind, value = _UNICODE, item.data
     if item.place == _EXTENDED:
@@ -102,36 +102,36 @@ def texts_of(item: Item) -> tuple[str, ...] | None:
     return (str(int.from_bytes(value, "little")),) if kind in _NUMBERS else None
 
 
-def text_items(key: str, texts: tuple[str, ...]) -> tuple[Item, ...]:
+def text_items(key: str, texts: tuple[str, ...]) -> tuple[TagItem, ...]:
     """Return an attribute for each text: the first where players look, more where there is room."""
-    items = list[Item]()
+    items = list[TagItem]()
     for text in texts:
         named, value = ((each + "\0").encode("utf-16-le") for each in (key, text))
         if items or len(value) > _MAX_EXTENDED:
             head = struct.pack("<HHHHI", 0, 0, len(named), _UNICODE, len(value)) + named
-            items.append(Item(key, head + value, _LIBRARY))
+            items.append(TagItem(key, head + value, _LIBRARY))
         else:
             head = struct.pack("<H", len(named)) + named + struct.pack("<HH", _UNICODE, len(value))
-            items.append(Item(key, head + value, _EXTENDED))
+            items.append(TagItem(key, head + value, _EXTENDED))
     return tuple(items)
 
 
-def sorted_by_place(items: Iterable[Item]) -> tuple[Item, ...]:
+def sorted_by_place(items: Iterable[TagItem]) -> tuple[TagItem, ...]:
     """Return the items of each object together, whatever the order of the objects in a file."""
     return tuple(sorted(items, key=lambda item: _IN_ORDER.index(item.place)))
 
 
-def _read_description(body: bytes, place: str) -> Iterator[Item]:
+def _read_description(body: bytes, place: str) -> Iterator[TagItem]:
     at = 10
     for key, size in zip(_DESCRIPTION_KEYS, struct.unpack("<5H", body[:10]), strict=True):
         if at + size > len(body):
             raise ValueError(f"{key} is longer than its object")
         if size:
-            yield Item(key, body[at : at + size], place)
+            yield TagItem(key, body[at : at + size], place)
         at += size
 
 
-def _read_attributes(body: bytes, place: str) -> Iterator[Item]:
+def _read_attributes(body: bytes, place: str) -> Iterator[TagItem]:
     (count,) = struct.unpack_from("<H", body)
     at = 2
     for _ in range(count):
@@ -147,12 +147,12 @@ def _read_attributes(body: bytes, place: str) -> Iterator[Item]:
         if end > len(body):
             raise ValueError("an attribute is longer than its object")
         key = body[name : name + named].decode("utf-16-le", "replace").rstrip("\0")
-        yield Item(key, body[at:end], place)
+        yield TagItem(key, body[at:end], place)
         at = end
 
 
 # Where attributes stand: the object, what reads it, whether it stands in the header extension.
-_PLACES: dict[bytes, tuple[str, Callable[[bytes, str], Iterator[Item]], bool]] = {
+_PLACES: dict[bytes, tuple[str, Callable[[bytes, str], Iterator[TagItem]], bool]] = {
     _guid("75B22633-668E-11CF-A6D9-00AA0062CE6C"): (_DESCRIPTION, _read_description, False),
     _guid("D2D0A440-E307-11D2-97F0-00A0C95EA850"): (_EXTENDED, _read_attributes, False),
     _guid("C5F8CBEA-5BAF-4877-8467-AA8C44FA4CCA"): (_METADATA, _read_attributes, True),
@@ -160,7 +160,7 @@ _PLACES: dict[bytes, tuple[str, Callable[[bytes, str], Iterator[Item]], bool]] =
 }
 
 
-def _written_attributes(items: tuple[Item, ...], place: str) -> bytes:
+def _written_attributes(items: tuple[TagItem, ...], place: str) -> bytes:
     here = [item for item in items if item.place == place]
     if place == _DESCRIPTION:
         texts = {item.key: item.data for item in here}
@@ -169,7 +169,7 @@ def _written_attributes(items: tuple[Item, ...], place: str) -> bytes:
     return struct.pack("<H", len(here)) + b"".join(item.data for item in here)
 
 
-def _objects(source: Source, body: bytes) -> Iterator[_Object]:
+def _objects(source: OpenFile, body: bytes) -> Iterator[_AsfObject]:
     at = 0
     while at + _OBJECT_HEADER <= len(body):
         size = int.from_bytes(body[at + 16 : at + _OBJECT_HEADER], "little")
@@ -182,8 +182,8 @@ def _objects(source: Source, body: bytes) -> Iterator[_Object]:
 
 
 def _with_attributes(
-    objects: Iterable[_Object], items: tuple[Item, ...], *, inner: bool
-) -> list[_Object]:
+    objects: Iterable[_AsfObject], items: tuple[TagItem, ...], *, inner: bool
+) -> list[_AsfObject]:
     """Return the objects with the attributes in their places; missing ones are put at the end."""
     result = list(objects)
     for guid, (place, _, stands_inside) in _PLACES.items():
@@ -201,7 +201,7 @@ def _with_attributes(
     return result
 
 
-def _with_extension(objects: list[_Object], inner: list[_Object]) -> list[_Object]:
+def _with_extension(objects: list[_AsfObject], inner: list[_AsfObject]) -> list[_AsfObject]:
     body = b"".join(_written(each) for each in inner)
     content = _EXTENSION_HEAD + struct.pack("<I", len(body)) + body
     if any(guid == _EXTENSION for guid, _ in objects):
@@ -209,7 +209,7 @@ def _with_extension(objects: list[_Object], inner: list[_Object]) -> list[_Objec
     return [*objects, (_EXTENSION, content)]
 
 
-def _padded(objects: list[_Object], room: int) -> list[_Object]:
+def _padded(objects: list[_AsfObject], room: int) -> list[_AsfObject]:
     """Return the objects with their padding cut or widened so that they fill the room."""
     excess = sum(_OBJECT_HEADER + len(content) for _, content in objects) - room
     for at, (guid, content) in enumerate(objects):
@@ -218,7 +218,7 @@ def _padded(objects: list[_Object], room: int) -> list[_Object]:
     return objects
 
 
-def _written(each: _Object, total: int | None = None) -> bytes:
+def _written(each: _AsfObject, total: int | None = None) -> bytes:
     guid, content = each
     if guid == _FILE and total is not None:
         sized = bytearray(content)

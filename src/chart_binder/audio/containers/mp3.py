@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator
 from mutagen.id3 import Frames_2_2
 
 from chart_binder.audio.containers.mpeg import FRAME, SEARCHED_BYTES, has_frames
-from chart_binder.audio.file_access import Piece, Source, Span
-from chart_binder.audio.tagset import Block, Item, TagSet
+from chart_binder.audio.file_access import ByteSpan, OpenFile, Piece
+from chart_binder.audio.tagset import TagBlock, TagItem, TagSet
 from chart_binder.errors import AudioError
 
 APE_MAGICS = {b"MAC ": "ape", b"wvpk": "wv", b"MP+": "mpc", b"MPCK": "mpc"}
@@ -26,7 +26,7 @@ APE_MAGICS = {b"MAC ": "ape", b"wvpk": "wv", b"MP+": "mpc", b"MPCK": "mpc"}
 
 _HAS_HEADER, _IS_HEADER = 1 << 31, 1 << 29
 NEW_APE_HEAD = struct.pack("<II", 2000, _HAS_HEADER) + bytes(8)
-"""The `Block.head` of a new APE tag: version 2, flags (it has a header), reserved bytes."""
+"""The `TagBlock.head` of a new APE tag: version 2, flags (it has a header), reserved bytes."""
 
 _APE_MAGIC, _APE_FOOTER, _MAX_APE_ITEMS = b"APETAGEX", 32, 1 << 16
 _ITEM_KIND, _BINARY = 0x6, 0x2
@@ -66,12 +66,12 @@ _NOT_UNSYNCED = re.compile(rb"\xff(?:[\xe0-\xff]|\Z)")
 _ID3_HEADER = re.compile(rb"ID3[\2-\4][^\xff].[\0-\x7f]{4}", re.DOTALL)
 
 
-class MP3:
+class Mp3Layout:
     """An MP3 file: tags at both ends, the audio between."""
 
     written = ("id3v2", "id3v1")
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: OpenFile) -> None:
         self._source = source
         self._before, leading, self._behind = _find_leading_id3(source)
         self._has_frame_before = bool(FRAME.search(source.read(0, self._before)))
@@ -81,8 +81,8 @@ class MP3:
 
     def audio(self) -> Iterator[Piece]:
         """Yield what stands between the tags, and before them."""
-        yield Span(0, self._before)
-        yield Span(self._start, self._end - self._start)
+        yield ByteSpan(0, self._before)
+        yield ByteSpan(self._start, self._end - self._start)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another ID3v2 tag, or without one."""
@@ -96,15 +96,15 @@ class MP3:
             end, tail = self._end, self._source.read(self._end, end - self._end)
             at = tail.rfind(old) if old else len(tail)
             tail = tail[:at] + new + tail[at + len(old) :]
-        return [head, Span(0, self._before), Span(self._behind, end - self._behind), tail]
+        return [head, ByteSpan(0, self._before), ByteSpan(self._behind, end - self._behind), tail]
 
 
-class APE:
+class ApeLayout:
     """A file with an APE tag: the audio, with the tags behind it."""
 
     written = ("apev2", "id3v1")
 
-    def __init__(self, source: Source, container: str) -> None:
+    def __init__(self, source: OpenFile, container: str) -> None:
         leading, self._start = find_id3(source, 0)
         self._end, tail = find_tail(source, self._start)
         self.tags = TagSet(container, (*tail, *([leading] if leading else ())))
@@ -112,21 +112,21 @@ class APE:
 
     def audio(self) -> Iterator[Piece]:
         """Yield what stands before the tags."""
-        yield Span(self._start, self._end - self._start)
+        yield ByteSpan(self._start, self._end - self._start)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another APE tag, or without one."""
         if _declared_end(self._source, self._start, self._end) != self._end:
             where = f"at byte {self._end:,}, where tags go"
             raise self._source.damaged(f"by its headers its audio does not end {where}")
-        yield Span(0, self._end)
+        yield ByteSpan(0, self._end)
         behind = (block for block in tags.blocks if not block.form.startswith("id3v2"))
         for block in sorted(behind, key=lambda block: block.form == "id3v1"):
             data = (item.data for item in block.items)
             yield _written_ape(block) if block.form == "apev2" else b"".join(data)
 
 
-def _declared_end(source: Source, start: int, end: int) -> int:
+def _declared_end(source: OpenFile, start: int, end: int) -> int:
     """Return where the audio ends by its own headers, `end` where they do not say it."""
     if source.has(start, b"MAC ") and end - start >= _MAC_HEADER.size:
         header = source.read(start, _MAC_HEADER.size)
@@ -154,7 +154,7 @@ def _packet_size(head: bytes) -> int:
     return size
 
 
-def ape_texts(item: Item) -> tuple[str, ...] | None:
+def ape_texts(item: TagItem) -> tuple[str, ...] | None:
     """Return the texts of an APE item, or `None` if it is binary."""
     flags = int.from_bytes(item.data[4:8], "little")
     if not item.key or flags & _ITEM_KIND == _BINARY:
@@ -163,48 +163,48 @@ def ape_texts(item: Item) -> tuple[str, ...] | None:
     return tuple(value.decode("utf-8", "replace").split("\0"))
 
 
-def ape_item(key: str, texts: tuple[str, ...]) -> Item:
+def ape_item(key: str, texts: tuple[str, ...]) -> TagItem:
     """Return an APE item that holds the texts, NUL between them."""
     value = "\0".join(texts).encode()
-    return Item(key, struct.pack("<II", len(value), 0) + key.encode("ascii") + b"\0" + value)
+    return TagItem(key, struct.pack("<II", len(value), 0) + key.encode("ascii") + b"\0" + value)
 
 
-_FoundTag = tuple[int, Block]
+_TagWithStart = tuple[int, TagBlock]
 
 
 def find_tail(
-    source: Source, first: int, more: tuple[Item, ...] = ()
-) -> tuple[int, tuple[Block, ...]]:
+    source: OpenFile, first: int, more: tuple[TagItem, ...] = ()
+) -> tuple[int, tuple[TagBlock, ...]]:
     """Return where the audio ends, and the tags behind it in order, the last of each form.
 
     Those before it, and the tags `more`, are the items of one more block, which nobody reads.
     """
-    end, blocks, further = source.size, list[Block](), list[Item]()
+    end, blocks, further = source.size, list[TagBlock](), list[TagItem]()
     while True:
         for find in (_id3v1, _lyrics3, _ape):
             found = find(source, end)
             if found and found[0] >= first:
                 start, block = found
                 if any(block.form == each.form for each in blocks):
-                    further.insert(0, Item(block.form, source.read(start, end - start)))
+                    further.insert(0, TagItem(block.form, source.read(start, end - start)))
                 else:
                     blocks.insert(0, block)
                 end = start
                 break
         else:
             items = (*more, *further)
-            return end, (*([Block(_MORE_TAGS, items)] if items else ()), *blocks)
+            return end, (*([TagBlock(_MORE_TAGS, items)] if items else ()), *blocks)
 
 
-def _id3v1(source: Source, end: int) -> _FoundTag | None:
+def _id3v1(source: OpenFile, end: int) -> _TagWithStart | None:
     start = end - _ID3V1_BYTES
     # An APE tag of 131 bytes has these letters in its own name.
     if not source.has(start, b"TAG") or source.has(start - 3, _APE_MAGIC):
         return None
-    return start, Block("id3v1", (Item("ID3v1", source.read(start, _ID3V1_BYTES)),))
+    return start, TagBlock("id3v1", (TagItem("ID3v1", source.read(start, _ID3V1_BYTES)),))
 
 
-def _lyrics3(source: Source, end: int) -> _FoundTag | None:
+def _lyrics3(source: OpenFile, end: int) -> _TagWithStart | None:
     behind = len(_LYRICS_END) + _LYRICS_DIGITS
     if end < behind or not source.has(end - len(_LYRICS_END), _LYRICS_END):
         return None
@@ -212,10 +212,10 @@ def _lyrics3(source: Source, end: int) -> _FoundTag | None:
     start = end - behind - int(digits) if digits.isdigit() else -1
     if not source.has(start, b"LYRICSBEGIN"):
         return None
-    return start, Block("lyrics3", (Item("LYRICS200", source.read(start, end - start)),))
+    return start, TagBlock("lyrics3", (TagItem("LYRICS200", source.read(start, end - start)),))
 
 
-def _ape(source: Source, end: int) -> _FoundTag | None:
+def _ape(source: OpenFile, end: int) -> _TagWithStart | None:
     if not source.has(end - _APE_FOOTER, _APE_MAGIC):
         return None
     footer = source.read(end - _APE_FOOTER, _APE_FOOTER)
@@ -228,10 +228,10 @@ def _ape(source: Source, end: int) -> _FoundTag | None:
         start -= _APE_FOOTER
         if not source.has(start, _APE_MAGIC):
             raise source.damaged("its APE tag has no header where it should")
-    return start, Block("apev2", items, struct.pack("<II", version, flags) + footer[24:])
+    return start, TagBlock("apev2", items, struct.pack("<II", version, flags) + footer[24:])
 
 
-def _ape_items(source: Source, body: bytes, count: int) -> tuple[Item, ...]:
+def _ape_items(source: OpenFile, body: bytes, count: int) -> tuple[TagItem, ...]:
     at, items = 0, []
     for _ in range(count):
         name_end = body.find(b"\0", at + 8)
@@ -240,12 +240,12 @@ def _ape_items(source: Source, body: bytes, count: int) -> tuple[Item, ...]:
         end = name_end + 1 + int.from_bytes(body[at : at + 4], "little")
         if end > len(body):
             raise source.damaged("an item of its APE tag is longer than the tag")
-        items.append(Item(body[at + 8 : name_end].decode("latin-1"), body[at:end]))
+        items.append(TagItem(body[at + 8 : name_end].decode("latin-1"), body[at:end]))
         at = end
-    return (*items, Item("", body[at:])) if body[at:] else tuple(items)
+    return (*items, TagItem("", body[at:])) if body[at:] else tuple(items)
 
 
-def _written_ape(block: Block) -> bytes:
+def _written_ape(block: TagBlock) -> bytes:
     version, flags = struct.unpack("<II", block.head[:8])
     records = sorted(block.items, key=lambda item: not item.key)
     body = b"".join(item.data for item in records)
@@ -258,7 +258,7 @@ def _written_ape(block: Block) -> bytes:
     return header + body + edge(flags)
 
 
-def find_id3(source: Source, start: int) -> tuple[Block | None, int]:
+def find_id3(source: OpenFile, start: int) -> tuple[TagBlock | None, int]:
     """Return the ID3v2 tag at `start` and its size, `None` and 0 if none is; raise `AudioError`."""
     if not source.has(start, b"ID3") or start + _HEADER > source.size:
         return None, 0
@@ -276,26 +276,26 @@ def find_id3(source: Source, start: int) -> tuple[Block | None, int]:
         body = body[_extension_size(source, form, body) :]
     items = _frames(form, body, unsynced=unsynced and major == _NEWEST)
     footer = _HEADER if major == _NEWEST and flags & _FOOTED else 0
-    return Block(form, items, bytes((major, revision))), _HEADER + size + footer
+    return TagBlock(form, items, bytes((major, revision))), _HEADER + size + footer
 
 
-def is_mpeg(source: Source) -> bool:
+def is_mpeg(source: OpenFile) -> bool:
     """Say whether MPEG frames are found near the beginning, or behind a tag that stands there."""
     start = _find_leading_id3(source)[2]
     return has_frames(source, start, find_tail(source, start)[0])
 
 
-def more_id3(source: Source, start: int) -> tuple[tuple[Item, ...], int]:
+def more_id3(source: OpenFile, start: int) -> tuple[tuple[TagItem, ...], int]:
     """Return further ID3v2 tags that stand behind the first one, and where the last one ends."""
-    found = list[Item]()
+    found = list[TagItem]()
     while source.size - start > _HEADER and _ID3_HEADER.match(source.read(start, _HEADER)):
         _, size = find_id3(source, start)
-        found.append(Item("id3v2", source.read(start, size)))
+        found.append(TagItem("id3v2", source.read(start, size)))
         start += size
     return tuple(found), start
 
 
-def _find_leading_id3(source: Source) -> tuple[int, Block | None, int]:
+def _find_leading_id3(source: OpenFile) -> tuple[int, TagBlock | None, int]:
     """Return where the ID3v2 tag before the audio starts, the tag, and where it ends."""
     tag, size = find_id3(source, 0)
     head = source.read(0, min(SEARCHED_BYTES, source.size)) if tag is None else b""
@@ -311,7 +311,7 @@ def _find_leading_id3(source: Source) -> tuple[int, Block | None, int]:
     return 0, None, 0
 
 
-def written_id3(block: Block, room: int = 0) -> bytes:
+def written_id3(block: TagBlock, room: int = 0) -> bytes:
     """Return the tag in `room` bytes, else with padding. Raises `AudioError` if it is too long."""
     frames = sorted(block.items, key=lambda item: not item.key)  # what is no frame stands behind
     body = b"".join(_written_frame(block.form, item) for item in frames)
@@ -325,7 +325,7 @@ def written_id3(block: Block, room: int = 0) -> bytes:
     return b"ID3" + block.head + b"\0" + _to_syncsafe(size) + body.ljust(size, b"\0")
 
 
-def id3_texts(form: str, item: Item) -> tuple[str, ...] | None:
+def id3_texts(form: str, item: TagItem) -> tuple[str, ...] | None:
     """Return the texts that a frame holds, or `None` if it holds something else."""
     name = _frame_name(form, item.data)
     content = _content(form, item.data)
@@ -342,7 +342,7 @@ def id3_texts(form: str, item: Item) -> tuple[str, ...] | None:
     return tuple(texts)
 
 
-def text_frame(form: str, key: str, texts: tuple[str, ...]) -> Item:
+def text_frame(form: str, key: str, texts: tuple[str, ...]) -> TagItem:
     """Return a frame of this key (`TALB`, `TXXX:...`, `UFID:...`, `COMM::eng`) with the texts.
 
     ID3v2.4 has several values in UTF-8, NUL between them. Before it there is one value, joined
@@ -361,7 +361,7 @@ def text_frame(form: str, key: str, texts: tuple[str, ...]) -> Item:
         content = _encoded(b"\0" + language, "ascii", description, text)
     else:
         content = _encoded(b"\1" + language, "utf-16-le", description, text, mark=b"\xff\xfe")
-    return Item(key, name.encode("latin-1") + bytes(_flag_bytes(form)) + content)
+    return TagItem(key, name.encode("latin-1") + bytes(_flag_bytes(form)) + content)
 
 
 def _encoded(head: bytes, codec: str, description: str, text: str, mark: bytes = b"") -> bytes:
@@ -372,7 +372,7 @@ def _encoded(head: bytes, codec: str, description: str, text: str, mark: bytes =
     return head + mark + text.encode(codec)
 
 
-def _extension_size(source: Source, form: str, body: bytes) -> int:
+def _extension_size(source: OpenFile, form: str, body: bytes) -> int:
     """Return how long the extended header is, 0 if the flag lies; raise `AudioError` if damaged."""
     plain, syncsafe = 4 + int.from_bytes(body[:4], "big"), _from_syncsafe(body[:4])
     said, other = (syncsafe, plain) if form == "id3v2.4" else (plain, syncsafe)
@@ -384,7 +384,7 @@ def _extension_size(source: Source, form: str, body: bytes) -> int:
     return said
 
 
-def _frames(form: str, body: bytes, *, unsynced: bool) -> tuple[Item, ...]:
+def _frames(form: str, body: bytes, *, unsynced: bool) -> tuple[TagItem, ...]:
     is_newest = form == "id3v2.4"
     spans, end = _frame_spans(form, body, syncsafe=is_newest)
     if form != "id3v2.2" and body[end:].strip(b"\0"):
@@ -398,7 +398,7 @@ def _frames(form: str, body: bytes, *, unsynced: bool) -> tuple[Item, ...]:
             spans, end = others, other_end
     items = [_frame(form, body[start:stop], unsynced=unsynced) for start, stop in spans]
     rest = body[end:]
-    return (*items, Item("", rest)) if rest.strip(b"\0") else tuple(items)
+    return (*items, TagItem("", rest)) if rest.strip(b"\0") else tuple(items)
 
 
 def _frame_spans(form: str, body: bytes, *, syncsafe: bool) -> tuple[list[tuple[int, int]], int]:
@@ -418,7 +418,7 @@ def _frame_spans(form: str, body: bytes, *, syncsafe: bool) -> tuple[list[tuple[
     return spans, at
 
 
-def _frame(form: str, frame: bytes, *, unsynced: bool) -> Item:
+def _frame(form: str, frame: bytes, *, unsynced: bool) -> TagItem:
     """Return a frame without its length; it is marked where it may be unsynchronised."""
     length = _name_length(form)
     name, rest = frame[:length], frame[2 * length :]
@@ -426,7 +426,7 @@ def _frame(form: str, frame: bytes, *, unsynced: bool) -> Item:
         flagged = (unsynced or rest[1] & _FRAME_UNSYNCED) and _synced(rest[2:]) != rest[2:]
         flags = rest[1] & ~_FRAME_UNSYNCED | (_FRAME_UNSYNCED if flagged else 0)
         rest = rest[:1] + bytes((flags,)) + rest[2:]
-    return Item(_key_of(form, name + rest), name + rest)
+    return TagItem(_key_of(form, name + rest), name + rest)
 
 
 def _frame_name(form: str, data: bytes) -> str:
@@ -449,7 +449,7 @@ def _key_of(form: str, data: bytes) -> str:
     return ":".join((name, *described))
 
 
-def _written_frame(form: str, item: Item) -> bytes:
+def _written_frame(form: str, item: TagItem) -> bytes:
     if not item.key:
         return item.data
     length = _name_length(form)

@@ -11,8 +11,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from chart_binder.audio.file_access import Piece, Source, Span
-from chart_binder.audio.tagset import Block, Item, TagSet
+from chart_binder.audio.file_access import ByteSpan, OpenFile, Piece
+from chart_binder.audio.tagset import TagBlock, TagItem, TagSet
 from chart_binder.errors import AudioError
 
 FIRST_BOXES = frozenset({b"ftyp", b"moov", b"mdat", b"free", b"skip", b"wide", b"pnot"})
@@ -42,7 +42,7 @@ _MAX_NUMBER = 0xFFFF
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class Mp4Box:
     """The place of a box: from its header at `start`, with its content, up to `end`."""
 
     kind: bytes
@@ -52,7 +52,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Offsets:
+class OffsetTable:
     """Offsets in the file that stand in a body: the first, how wide, how many, how far apart."""
 
     start: int
@@ -66,12 +66,12 @@ class Offsets:
         return [int.from_bytes(body[at : at + self.width], "big") for at in span]
 
 
-class MP4:
+class Mp4Layout:
     """An MP4 file: its boxes, `moov` among them, whose content is `movie`."""
 
     written = ("mp4",)
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: OpenFile) -> None:
         self._source = source
         self._boxes = tuple(_boxes_of(source))
         movies = [each for each in self._boxes if each.kind == _MOVIE]
@@ -101,7 +101,7 @@ class MP4:
     def tags(self) -> TagSet:
         """The items, if there are any."""
         items = _items_in(self._movie)
-        return TagSet("mp4", (Block("mp4", items),) if items else ())
+        return TagSet("mp4", (TagBlock("mp4", items),) if items else ())
 
     def audio(self) -> Iterator[Piece]:
         """Yield all of the movie but tags, an offset as the place it points at, and all media.
@@ -126,10 +126,10 @@ class MP4:
                 yield body[:at] + body[at + width :]
         if is_outside:
             end = self._boxes[-1].end
-            yield Span(end, self._source.size - end)
+            yield ByteSpan(end, self._source.size - end)
         for each in self._media:
             yield struct.pack(">Q", each.end - each.content)
-            yield Span(each.content, each.end - each.content)
+            yield ByteSpan(each.content, each.end - each.content)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with other items; where `moov` comes first, all offsets follow it."""
@@ -145,9 +145,9 @@ class MP4:
         for each in self._boxes:
             pieces += [_box(_MOVIE, movie)] if each == self._moov else self._moved(each, shift)
         end = self._boxes[-1].end
-        return [*pieces, Span(end, self._source.size - end)]
+        return [*pieces, ByteSpan(end, self._source.size - end)]
 
-    def _movable_offsets(self, movie: bytes) -> list[Offsets]:
+    def _movable_offsets(self, movie: bytes) -> list[OffsetTable]:
         """Return the offsets in `moov`; raise `AudioError` if there are others than can follow."""
         tables = self._tables(movie)
         fragments = [each for each in self._boxes if each.kind == _FRAGMENT]
@@ -164,20 +164,20 @@ class MP4:
             raise AudioError("it has no table that says where its samples are")
         return offsets
 
-    def _content(self, each: Box) -> bytes:
+    def _content(self, each: Mp4Box) -> bytes:
         return self._source.read(each.content, each.end - each.content)
 
-    def _moved(self, each: Box, shift: int) -> list[Piece]:
+    def _moved(self, each: Mp4Box, shift: int) -> list[Piece]:
         if not shift or each.kind not in (_FRAGMENT, _INDEX, _SEGMENT_INDEX):
-            return [Span(each.start, each.end - each.start)]
+            return [ByteSpan(each.start, each.end - each.start)]
         body = self._content(each)
-        head = Span(each.start, each.content - each.start)
+        head = ByteSpan(each.start, each.content - each.start)
         if each.kind == _SEGMENT_INDEX:
             return [head, self._shifted_index(each, body, shift)]
         offsets = _fragment_offsets(body) if each.kind == _FRAGMENT else _index_offsets(body)
         return [head, self._shifted(body, offsets, shift)]
 
-    def _shifted_index(self, box: Box, body: bytes, shift: int) -> bytes:
+    def _shifted_index(self, box: Mp4Box, body: bytes, shift: int) -> bytes:
         """Return a segment index; its first offset counts from its end, maybe across `moov`."""
         at, width = _first_offset(body)
         try:
@@ -196,7 +196,7 @@ class MP4:
         except (OverflowError, struct.error) as error:
             raise self._source.damaged(f"its segment index cannot be read ({error})") from error
 
-    def _shifted(self, body: bytes, offsets: Iterable[Offsets], shift: int) -> bytes:
+    def _shifted(self, body: bytes, offsets: Iterable[OffsetTable], shift: int) -> bytes:
         """Return the content with every offset that points behind `moov` moved by `shift`."""
         moved = bytearray(body)
         try:
@@ -216,7 +216,7 @@ class MP4:
             raise self._source.damaged(str(error)) from error
         return bytes(moved)
 
-    def _tables(self, movie: bytes) -> list[tuple[Box, Offsets | None]]:
+    def _tables(self, movie: bytes) -> list[tuple[Mp4Box, OffsetTable | None]]:
         """Return every box of the movie that is heard, with its offsets if it has any."""
         try:
             tables = list(_tables_below(movie, 0, len(movie)))
@@ -234,7 +234,7 @@ class MP4:
             return offset
         return number, offset - self._media[number].content
 
-    def _fragment(self, each: Box) -> bytes:
+    def _fragment(self, each: Mp4Box) -> bytes:
         """Return a fragment with its offsets relative to its start, before the rest of it."""
         body = self._content(each)
         pointed = b""
@@ -245,7 +245,7 @@ class MP4:
         return pointed + body
 
 
-def texts_of(item: Item) -> tuple[str, ...] | None:
+def texts_of(item: TagItem) -> tuple[str, ...] | None:
     """Return the texts of an item, of a number `5/12` or `5`, of a flag `1` or `0`; else `None`."""
     if not item.key:
         return None
@@ -262,16 +262,16 @@ def texts_of(item: Item) -> tuple[str, ...] | None:
     return tuple(value[8:].decode("utf-8", "replace") for value in values)
 
 
-def text_item(key: str, texts: tuple[str, ...]) -> Item:
+def text_item(key: str, texts: tuple[str, ...]) -> TagItem:
     """Return an item that holds the texts; raise `AudioError` for a number that it cannot hold."""
     if key in _PAIRS or key in _FLAGS:
-        return Item(key, _box(key.encode("latin-1"), _box(b"data", _numbers(key, texts[0]))))
+        return TagItem(key, _box(key.encode("latin-1"), _box(b"data", _numbers(key, texts[0]))))
     values = b"".join(_box(b"data", _UTF_8 + _NO_LOCALE + text.encode()) for text in texts)
     if not key.startswith(_FREE_FORM):
-        return Item(key, _box(key.encode("latin-1"), values))
+        return TagItem(key, _box(key.encode("latin-1"), values))
     _, mean, name = key.split(":", 2)
     named = _box(b"mean", _NO_VERSION + mean.encode()) + _box(b"name", _NO_VERSION + name.encode())
-    return Item(key, _box(_FREE_FORM.encode(), named + values))
+    return TagItem(key, _box(_FREE_FORM.encode(), named + values))
 
 
 def _numbers(key: str, text: str) -> bytes:
@@ -287,7 +287,7 @@ def _numbers(key: str, text: str) -> bytes:
     return _PLAIN + _NO_LOCALE + pair.ljust(_PAIRS[key], b"\0")
 
 
-def _boxes_of(source: Source) -> Iterator[Box]:
+def _boxes_of(source: OpenFile) -> Iterator[Mp4Box]:
     at, has_movie = 0, False
     while at < source.size:
         head = source.read(at, min(_LONG_HEADER, source.size - at))
@@ -303,7 +303,7 @@ def _boxes_of(source: Source) -> Iterator[Box]:
             return
 
 
-def _boxes_in(body: bytes, start: int = 0, end: int | None = None) -> tuple[list[Box], int]:
+def _boxes_in(body: bytes, start: int = 0, end: int | None = None) -> tuple[list[Mp4Box], int]:
     """Return the boxes that stand side by side, and where what is no box begins."""
     limit = len(body) if end is None else end
     found, at = [], start
@@ -316,7 +316,7 @@ def _boxes_in(body: bytes, start: int = 0, end: int | None = None) -> tuple[list
     return found, at
 
 
-def _box_header(head: bytes, start: int, limit: int) -> Box | None:
+def _box_header(head: bytes, start: int, limit: int) -> Mp4Box | None:
     """Return the box whose header `head` begins with (16 bytes, if there), or `None`."""
     if len(head) < _HEADER:
         return None
@@ -330,10 +330,10 @@ def _box_header(head: bytes, start: int, limit: int) -> Box | None:
         size = limit - start
     if size < length or start + size > limit:
         return None
-    return Box(kind, start, start + length, start + size)
+    return Mp4Box(kind, start, start + length, start + size)
 
 
-def _first(boxes: list[Box], kind: bytes) -> Box | None:
+def _first(boxes: list[Mp4Box], kind: bytes) -> Mp4Box | None:
     return next((each for each in boxes if each.kind == kind), None)
 
 
@@ -344,7 +344,7 @@ def _box(kind: bytes, content: bytes) -> bytes:
 _HANDLER = _box(b"hdlr", bytes(8) + b"mdirappl" + bytes(9))
 
 
-def _items_in(movie: bytes) -> tuple[Item, ...]:
+def _items_in(movie: bytes) -> tuple[TagItem, ...]:
     """Return the items in the content of `moov`; what is no box has no key."""
     body = movie
     for kind in (_USER, _META, _ITEMS):
@@ -354,11 +354,11 @@ def _items_in(movie: bytes) -> tuple[Item, ...]:
             return ()
         body = body[found.content : found.end]
     boxes, end = _boxes_in(body)
-    items = [Item(_key(body, each), body[each.start : each.end]) for each in boxes]
-    return (*items, Item("", body[end:])) if body[end:] else tuple(items)
+    items = [TagItem(_key(body, each), body[each.start : each.end]) for each in boxes]
+    return (*items, TagItem("", body[end:])) if body[end:] else tuple(items)
 
 
-def _key(body: bytes, item: Box) -> str:
+def _key(body: bytes, item: Mp4Box) -> str:
     if item.kind != _FREE_FORM.encode():
         return item.kind.decode("latin-1")
     content = body[item.content : item.end]
@@ -367,7 +367,7 @@ def _key(body: bytes, item: Box) -> str:
     return ":".join((_FREE_FORM, *words))
 
 
-def _with_items(movie: bytes, items: tuple[Item, ...]) -> bytes:
+def _with_items(movie: bytes, items: tuple[TagItem, ...]) -> bytes:
     """Return the content of `moov` with these items instead, as long as before where they fit."""
     boxes, _ = _boxes_in(movie)
     user, movie_meta = _first(boxes, _USER), _first(boxes, _META)
@@ -398,7 +398,7 @@ def _metas_below(body: bytes, start: int, end: int) -> Iterator[bytes]:
             yield from _metas_below(body, each.content, each.end)
 
 
-def _is_short(movie: bytes, meta: Box) -> bool:
+def _is_short(movie: bytes, meta: Mp4Box) -> bool:
     """Say whether a `meta` box is QuickTime's, without version and flags."""
     return not _start_of_meta(movie[meta.content : meta.end])
 
@@ -417,7 +417,7 @@ def _with_item_box(meta: bytes, items: bytes) -> bytes:
     return meta[:start] + items + room + meta[end:]
 
 
-def _put(body: bytes, old: Box | None, new: bytes) -> bytes:
+def _put(body: bytes, old: Mp4Box | None, new: bytes) -> bytes:
     """Return the content with a box replaced, or added before what is no box."""
     start = old.start if old else _boxes_in(body)[1]
     return body[:start] + new + body[old.end if old else start :]
@@ -442,24 +442,24 @@ def _without_times(kind: bytes, content: bytes) -> bytes:
     return content[:4] + content[20 if content[:1] == b"\1" else 12 :]
 
 
-def _tables_below(body: bytes, start: int, end: int) -> Iterator[tuple[Box, Offsets | None]]:
+def _tables_below(body: bytes, start: int, end: int) -> Iterator[tuple[Mp4Box, OffsetTable | None]]:
     """Yield the boxes that are heard, of tracks what is in them."""
     for each in _boxes_in(body, start, end)[0]:
         if each.kind in _UNHEARD:
             continue
         if each.kind in _OF_TRACKS:
-            yield Box(each.kind, each.start, each.end, each.end), None
+            yield Mp4Box(each.kind, each.start, each.end, each.end), None
             yield from _tables_below(body, each.content, each.end)
         elif width := _OFFSET_TABLES.get(each.kind):
             (count,) = struct.unpack_from(">I", body, each.content + 4)
             if each.content + 8 + width * count > each.end:
                 raise ValueError("a table of chunks is longer than its box")
-            yield each, Offsets(each.content + 8, width, count, width)
+            yield each, OffsetTable(each.content + 8, width, count, width)
         else:
             yield each, None
 
 
-def _fragment_offsets(moof: bytes) -> Iterator[Offsets]:
+def _fragment_offsets(moof: bytes) -> Iterator[OffsetTable]:
     """Yield the offsets in the content of a `moof` box that its tracks count from."""
     for track in _boxes_in(moof)[0]:
         if track.kind != b"traf":
@@ -468,17 +468,17 @@ def _fragment_offsets(moof: bytes) -> Iterator[Offsets]:
             flags = int.from_bytes(moof[each.content + 1 : each.content + 4], "big")
             has_base = each.kind == b"tfhd" and flags & _BASE_OFFSET_PRESENT
             if has_base and each.content + 16 <= each.end:
-                yield Offsets(each.content + 8, 8, 1, 8)
+                yield OffsetTable(each.content + 8, 8, 1, 8)
 
 
-def _index_offsets(mfra: bytes) -> Iterator[Offsets]:
+def _index_offsets(mfra: bytes) -> Iterator[OffsetTable]:
     for each in _boxes_in(mfra)[0]:
         if each.kind != b"tfra":
             continue
         lengths, count = struct.unpack_from(">II", mfra, each.content + 8)
         numbers = sum((lengths >> shift & 3) + 1 for shift in (4, 2, 0))
         width = 8 if mfra[each.content] == 1 else 4
-        offsets = Offsets(each.content + 16 + width, width, count, 2 * width + numbers)
+        offsets = OffsetTable(each.content + 16 + width, width, count, 2 * width + numbers)
         if offsets.start + offsets.step * count > each.end + offsets.step:
             raise ValueError("an index of fragments is longer than its box")
         yield offsets

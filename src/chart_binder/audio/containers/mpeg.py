@@ -5,7 +5,7 @@ Formats: ISO/IEC 11172-3, section 2.4.1.3; ISO/IEC 13818-3, section 2.4.1.3
 
 import re
 
-from chart_binder.audio.file_access import Source
+from chart_binder.audio.file_access import OpenFile
 
 # Eleven bits set; then no reserved version, no reserved layer; no reserved bitrate or sample rate.
 _SECOND = bytes(byte for byte in range(0xE0, 0x100) if byte >> 3 & 3 != 1 and byte >> 1 & 3)
@@ -53,14 +53,14 @@ def is_of_other_kind(head: bytes) -> bool:
     return bool(_OTHER_KIND.match(head))
 
 
-def has_frames(source: Source, start: int, end: int) -> bool:
+def has_frames(source: OpenFile, start: int, end: int) -> bool:
     """Say whether MPEG frames are found near `start`, in audio that ends at `end`."""
     head = source.read(start, max(0, min(SEARCHED_BYTES, end - start)))
     found = (each.start() for each in FRAME.finditer(head))
     return any(_are_frames(source, start + at, end, is_first=not at) for at in found)
 
 
-def _are_frames(source: Source, at: int, end: int, *, is_first: bool) -> bool:
+def _are_frames(source: OpenFile, at: int, end: int, *, is_first: bool) -> bool:
     """Say whether three frames of one kind stand here; at the beginning, fewer up to the end.
 
     There a frame whose header does not say how long it is counts, too; anywhere, one that describes

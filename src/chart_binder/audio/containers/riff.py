@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from chart_binder.audio.containers.mp3 import find_id3, written_id3
-from chart_binder.audio.file_access import Piece, Source, Span
-from chart_binder.audio.tagset import Block, Item, TagSet
+from chart_binder.audio.file_access import ByteSpan, OpenFile, Piece
+from chart_binder.audio.tagset import TagBlock, TagItem, TagSet
 from chart_binder.errors import AudioError
 
 DSF_MAGIC = b"DSD "
@@ -41,7 +41,7 @@ _UNREAD_WAVES: tuple[tuple[bytes, bytes, str], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ChunkFormat:
     """What tells AIFF and WAV apart.
 
     `heard` are the chunks that hold or describe the audio, `sound` that of the samples with the
@@ -55,16 +55,16 @@ class Kind:
     sound: tuple[bytes, int]
 
 
-AIFF = Kind("aiff", "big", b"ID3 ", frozenset({b"COMM", b"SSND"}), (b"SSND", 8))
-WAV = Kind("wav", "little", b"id3 ", frozenset({b"fmt ", b"data", b"fact"}), (b"data", 0))
+AIFF = ChunkFormat("aiff", "big", b"ID3 ", frozenset({b"COMM", b"SSND"}), (b"SSND", 8))
+WAV = ChunkFormat("wav", "little", b"id3 ", frozenset({b"fmt ", b"data", b"fact"}), (b"data", 0))
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class IffChunk:
     """A chunk: its name, its content, and where the next one begins."""
 
     name: bytes
-    content: Span
+    content: ByteSpan
     end: int
 
 
@@ -72,12 +72,12 @@ _Edit = tuple[int, int, bytes]
 """Where bytes of a file begin and end, and what stands in their place."""
 
 
-class IFF:
+class IffLayout:
     """An AIFF or WAV file: its chunks, and where they end."""
 
     written = ("id3v2", INFO_FORM)
 
-    def __init__(self, source: Source, kind: Kind) -> None:
+    def __init__(self, source: OpenFile, kind: ChunkFormat) -> None:
         self._source, self._kind = source, kind
         self._declared = _CHUNK_HEADER + int.from_bytes(source.read(4, 4), kind.order)
         self._chunks = tuple(_chunks(source, kind, self._declared))
@@ -106,7 +106,7 @@ class IFF:
 
     def _is_kept(self) -> bool:
         """Say whether zeros, another tag or nothing stands behind the last chunk."""
-        rest = Span(self._end, self._source.size - self._end)
+        rest = ByteSpan(self._end, self._source.size - self._end)
         head = self._source.read(rest.start, min(rest.size, _REST_BYTES))
         if _KEPT_REST.match(head):
             return True
@@ -124,29 +124,29 @@ class IFF:
         return TagSet(self._kind.container, blocks)
 
     @property
-    def _texts(self) -> tuple[Block, ...]:
+    def _texts(self) -> tuple[TagBlock, ...]:
         items = []
         for chunk in self._chunks:
             if chunk.content.end > self._source.size:
                 continue
             if self._kind is AIFF and chunk.name in _TEXT_CHUNKS:
                 body = self._source.read(chunk.content.start, chunk.content.size)
-                items.append(Item(chunk.name.decode("latin-1"), body))
+                items.append(TagItem(chunk.name.decode("latin-1"), body))
             elif self._kind is WAV and chunk.name == _LIST:
                 items += _info(self._source.read(chunk.content.start, chunk.content.size))
         form = TEXT_FORM if self._kind is AIFF else INFO_FORM
-        return (Block(form, tuple(items)),) if items else ()
+        return (TagBlock(form, tuple(items)),) if items else ()
 
     def audio(self) -> Iterator[Piece]:
         """Yield what describes the audio and holds it; where this is in doubt, all that may."""
         if self._refusal:
-            yield Span(_CHUNK_HEADER, self._source.size - _CHUNK_HEADER)
+            yield ByteSpan(_CHUNK_HEADER, self._source.size - _CHUNK_HEADER)
             return
         for chunk in self._chunks:
             if chunk.name in self._kind.heard:
                 yield chunk.name + chunk.content.size.to_bytes(8, "big")
                 yield chunk.content
-        yield Span(self._end, self._source.size - self._end)
+        yield ByteSpan(self._end, self._source.size - self._end)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another ID3v2 tag and INFO list, or without them."""
@@ -159,9 +159,9 @@ class IFF:
         pieces: list[Piece] = []
         at = _CHUNK_HEADER
         for start, end, new in edits:
-            pieces += (Span(at, start - at), new)
+            pieces += (ByteSpan(at, start - at), new)
             at = end
-        pieces.append(Span(at, self._source.size - at))
+        pieces.append(ByteSpan(at, self._source.size - at))
         old_end = max(min(self._declared, self._source.size), self._end)
         changed = sum(len(new) - (end - start) for start, end, new in edits)
         size = old_end + changed - _CHUNK_HEADER
@@ -195,7 +195,7 @@ class IFF:
             yield self._end, self._end, new
 
 
-def _chunks(source: Source, kind: Kind, declared: int) -> Iterator[Chunk]:
+def _chunks(source: OpenFile, kind: ChunkFormat, declared: int) -> Iterator[IffChunk]:
     """Yield the chunks up to what is none, also those behind the end that the header declares.
 
     The last one may be longer than the file.
@@ -203,14 +203,14 @@ def _chunks(source: Source, kind: Kind, declared: int) -> Iterator[Chunk]:
     at = _FORM_HEADER
     while at + _CHUNK_HEADER <= source.size:
         header = source.read(at, _CHUNK_HEADER)
-        content = Span(at + _CHUNK_HEADER, int.from_bytes(header[4:], kind.order))
+        content = ByteSpan(at + _CHUNK_HEADER, int.from_bytes(header[4:], kind.order))
         if not _CHUNK_NAME.match(header) or (at >= declared and content.end > source.size):
             return
         at = min(content.end + content.size % 2, source.size)
-        yield Chunk(header[:4], content, at)
+        yield IffChunk(header[:4], content, at)
 
 
-def _contradiction(source: Source, declared: str) -> AudioError:
+def _contradiction(source: OpenFile, declared: str) -> AudioError:
     remedy = "a program that imports raw samples may read it"
     if source.has(0, b"RIFF"):
         remedy = (
@@ -220,17 +220,17 @@ def _contradiction(source: Source, declared: str) -> AudioError:
     return source.damaged(f"{declared}, and the file has {source.size:,}; {remedy}")
 
 
-def _info(body: bytes) -> Iterator[Item]:
+def _info(body: bytes) -> Iterator[TagItem]:
     at = len(_INFO) if body.startswith(_INFO) else len(body)
     while at + _CHUNK_HEADER <= len(body):
         end = at + _CHUNK_HEADER + int.from_bytes(body[at + 4 : at + 8], "little")
         if end > len(body):
             return
-        yield Item(body[at : at + 4].decode("latin-1"), body[at + _CHUNK_HEADER : end])
+        yield TagItem(body[at : at + 4].decode("latin-1"), body[at + _CHUNK_HEADER : end])
         at = end + end % 2
 
 
-def _written_info(block: Block) -> bytes:
+def _written_info(block: TagBlock) -> bytes:
     entries = (
         item.key.encode("latin-1")
         + len(item.data).to_bytes(4, "little")
@@ -242,12 +242,12 @@ def _written_info(block: Block) -> bytes:
     return _LIST + len(content).to_bytes(4, "little") + content
 
 
-class DSF:
+class DsfLayout:
     """A DSF file: the audio, then the tag."""
 
     written = ("id3v2",)
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: OpenFile) -> None:
         # The length of the file in the header is not checked: mutagen leaves it wrong at times.
         size, _, pointer = struct.unpack("<QQQ", source.read(4, 24))
         if size != _DSF_HEADER:
@@ -267,8 +267,8 @@ class DSF:
 
     def audio(self) -> Iterator[Piece]:
         """Yield everything between the header and the tag, and what stands behind the tag."""
-        yield Span(_DSF_HEADER, self._end - _DSF_HEADER)
-        yield Span(self._behind, self._source.size - self._behind)
+        yield ByteSpan(_DSF_HEADER, self._end - _DSF_HEADER)
+        yield ByteSpan(self._behind, self._source.size - self._behind)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another ID3v2 tag, or without one."""
@@ -282,7 +282,7 @@ class DSF:
         return [header, sound, tag, rest]
 
 
-def _end_of_dsd(source: Source) -> int:
+def _end_of_dsd(source: OpenFile) -> int:
     """Return where the chunk of the samples ends."""
     at = _DSF_HEADER
     for name in (b"fmt ", b"data"):

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from chart_binder.audio.containers.mp3 import find_id3, find_tail
-from chart_binder.audio.file_access import Piece, Source, Span
-from chart_binder.audio.tagset import Block, Item, TagSet
+from chart_binder.audio.file_access import ByteSpan, OpenFile, Piece
+from chart_binder.audio.tagset import TagBlock, TagItem, TagSet
 from chart_binder.errors import AudioError
 
 FLAC_MAGIC = b"fLaC"
@@ -39,7 +39,7 @@ _MARK_EVERY = 1 << 20
 _MIRRORED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 
-def read_comments(body: bytes) -> tuple[Block, bytes] | None:
+def read_comments(body: bytes) -> tuple[TagBlock, bytes] | None:
     """Return the comments at the beginning of `body` and the rest; `None` if there are none."""
     vendor = _counted(body, 0)
     if vendor is None or len(body) < len(vendor) + 8:
@@ -51,25 +51,25 @@ def read_comments(body: bytes) -> tuple[Block, bytes] | None:
         if comment is None:
             return None
         key, sign, _ = comment.partition(b"=")
-        items.append(Item(key.decode("latin-1") if sign else "", comment))
+        items.append(TagItem(key.decode("latin-1") if sign else "", comment))
         at += 4 + len(comment)
-    return Block("vorbis", tuple(items), vendor), body[at:]
+    return TagBlock("vorbis", tuple(items), vendor), body[at:]
 
 
-def written_comments(block: Block) -> bytes:
+def written_comments(block: TagBlock) -> bytes:
     """Return the comments as they stand in a packet or metadata block."""
     parts = [_with_length(block.head), struct.pack("<I", len(block.items))]
     return b"".join((*parts, *(_with_length(item.data) for item in block.items)))
 
 
-def texts_of(item: Item) -> tuple[str, ...] | None:
+def texts_of(item: TagItem) -> tuple[str, ...] | None:
     """Return the text of a comment."""
     return (item.data.partition(b"=")[2].decode("utf-8", "replace"),) if item.key else None
 
 
-def text_items(key: str, texts: tuple[str, ...]) -> tuple[Item, ...]:
+def text_items(key: str, texts: tuple[str, ...]) -> tuple[TagItem, ...]:
     """Return a comment for each text."""
-    return tuple(Item(key, f"{key}={text}".encode()) for text in texts)
+    return tuple(TagItem(key, f"{key}={text}".encode()) for text in texts)
 
 
 def _counted(body: bytes, at: int) -> bytes | None:
@@ -82,12 +82,12 @@ def _with_length(data: bytes) -> bytes:
     return struct.pack("<I", len(data)) + data
 
 
-class FLAC:
+class FlacLayout:
     """A FLAC file; readers take the first block of comments, further ones are kept as they are."""
 
     written = ("vorbis",)
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: OpenFile) -> None:
         self._source = source
         leading, size = find_id3(source, 0)
         self._start = size + len(FLAC_MAGIC)
@@ -113,23 +113,23 @@ class FLAC:
             ("flac-picture", "PICTURE", self._contents(_PICTURE)),
         ):
             if found:
-                items = (Item(f"{key}:{at}", data) for at, data in enumerate(found, 1))
-                blocks.append(Block(form, tuple(items)))
+                items = (TagItem(f"{key}:{at}", data) for at, data in enumerate(found, 1))
+                blocks.append(TagBlock(form, tuple(items)))
         return TagSet("flac", (*blocks, *self._outside))
 
     def audio(self) -> Iterator[Piece]:
         """Yield the stream's description and the frames."""
         yield self._metadata[0][1]
-        yield Span(self._frames, self._end - self._frames)
+        yield ByteSpan(self._frames, self._end - self._frames)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with other Vorbis comments."""
         comments = tags.block("vorbis")
         kept = self._kept(written_comments(comments) if comments else None)
         return [
-            Span(0, self._start),
+            ByteSpan(0, self._start),
             *_with_headers(kept, self._frames - self._start),
-            Span(self._frames, self._source.size - self._frames),
+            ByteSpan(self._frames, self._source.size - self._frames),
         ]
 
     def _contents(self, kind: int) -> list[bytes]:
@@ -146,7 +146,7 @@ class FLAC:
         return kept
 
 
-def _metadata(source: Source, at: int) -> Iterator[tuple[int, Span]]:
+def _metadata(source: OpenFile, at: int) -> Iterator[tuple[int, ByteSpan]]:
     last = False
     while not last:
         header = source.read(at, _BLOCK_HEADER)
@@ -155,7 +155,7 @@ def _metadata(source: Source, at: int) -> Iterator[tuple[int, Span]]:
         at += _BLOCK_HEADER
         if kind == _INVALID or at + size > source.size:
             raise source.damaged("a metadata block is longer than the file")
-        yield kind, Span(at, size)
+        yield kind, ByteSpan(at, size)
         at += size
 
 
@@ -177,7 +177,7 @@ def _with_headers(blocks: list[tuple[int, Piece]], room: int) -> Iterator[Piece]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class OggPage:
     """One page of an Ogg file; `lacing` says how its content is cut into segments."""
 
     start: int
@@ -188,9 +188,9 @@ class Page:
     lacing: bytes
 
     @property
-    def content(self) -> Span:
+    def content(self) -> ByteSpan:
         """The content, behind the header."""
-        return Span(self.start + _PAGE_HEADER + len(self.lacing), sum(self.lacing))
+        return ByteSpan(self.start + _PAGE_HEADER + len(self.lacing), sum(self.lacing))
 
     @property
     def end(self) -> int:
@@ -199,7 +199,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class RenumberedPages(Span):
+class RenumberedPages(ByteSpan):
     """Pages of an Ogg file, of which those of one stream get other numbers, or a part of these.
 
     They are made as they are read, because a long file has millions. `marks` are, in order, places
@@ -210,11 +210,11 @@ class RenumberedPages(Span):
     shift: int
     marks: Sequence[int]
 
-    def part(self, skipped: int, size: int) -> Span:
+    def part(self, skipped: int, size: int) -> ByteSpan:
         """Return a part of it."""
         return replace(self, start=self.start + skipped, size=size)
 
-    def chunks(self, source: Source) -> Iterator[bytes]:
+    def chunks(self, source: OpenFile) -> Iterator[bytes]:
         """Yield the bytes, about a megabyte at a time; raise `AudioError`."""
         found = bytearray()
         for page in _pages_from(source, self.marks[bisect_right(self.marks, self.start) - 1]):
@@ -235,7 +235,7 @@ class RenumberedPages(Span):
 
 
 @dataclass(frozen=True, slots=True)
-class Codec:
+class OggCodec:
     """How a codec begins its first packet and its comments, and how many headers it has.
 
     `framed` comments end with a byte of their own, and may have padding behind it.
@@ -249,17 +249,17 @@ class Codec:
 
 
 _CODECS = (
-    Codec("ogg", b"\x01vorbis", b"\x03vorbis", 3, framed=True),
-    Codec("opus", b"OpusHead", b"OpusTags", 2),
+    OggCodec("ogg", b"\x01vorbis", b"\x03vorbis", 3, framed=True),
+    OggCodec("opus", b"OpusHead", b"OpusTags", 2),
 )
 
 
-class Ogg:
+class OggLayout:
     """An Ogg file that begins with Vorbis or Opus; other streams may follow behind its headers."""
 
     written = ("vorbis",)
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: OpenFile) -> None:
         self._source = source
         page = next(_pages_from(source, 0), None)
         self._first = source.read(page.content.start, page.content.size) if page else b""
@@ -302,7 +302,7 @@ class Ogg:
             if not _has_checksum(self._source, page)[0]:
                 yield b"the checksum is wrong"
             yield page.content
-        yield Span(end, self._source.size - end)
+        yield ByteSpan(end, self._source.size - end)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Yield the file with other comments."""
@@ -314,14 +314,14 @@ class Ogg:
             _checked_content(self._source, page)
         first, last = self._pages[0], self._pages[-1]
         ours = list(_paginated(packets, first.serial, first.number, pages=len(self._pages)))
-        yield Span(0, first.start)
+        yield ByteSpan(0, first.start)
         yield b"".join(ours)
         if shift := len(ours) - len(self._pages):
             yield from self._renumbered(last.end, shift)
         else:
-            yield Span(last.end, self._source.size - last.end)
+            yield ByteSpan(last.end, self._source.size - last.end)
 
-    def _comment_packet(self, block: Block) -> bytes:
+    def _comment_packet(self, block: TagBlock) -> bytes:
         """Return the packet of the comments, as long as it was where room was left for it."""
         body = written_comments(block)
         rest = self._rest
@@ -349,16 +349,16 @@ class Ogg:
             raise self._source.damaged("what stands behind its last page is no page")
         spans = (
             RenumberedPages(start, behind - start, serial, shift, marks),
-            Span(behind, end - behind),
+            ByteSpan(behind, end - behind),
         )
         yield from (span for span in spans if span.size)
 
 
 def _header_packets(
-    source: Source, beginning: Page, codec: Codec
-) -> tuple[tuple[Page, ...], tuple[bytes, ...]]:
+    source: OpenFile, beginning: OggPage, codec: OggCodec
+) -> tuple[tuple[OggPage, ...], tuple[bytes, ...]]:
     """Return the pages from the comments to the last header, which ends one, and their packets."""
-    pages, packets, open_packet = list[Page](), list[bytes](), bytearray()
+    pages, packets, open_packet = list[OggPage](), list[bytes](), bytearray()
     for page in _pages_from(source, beginning.end):
         if page.serial != beginning.serial or len(pages) == _MAX_HEADER_PAGES:
             break
@@ -376,7 +376,7 @@ def _header_packets(
     raise source.damaged("its headers do not end, or are mixed with those of another stream")
 
 
-def _checked_content(source: Source, page: Page) -> bytes:
+def _checked_content(source: OpenFile, page: OggPage) -> bytes:
     """Return what is on a page; raise `AudioError` if the checksum is wrong: players skip it."""
     is_right, content = _has_checksum(source, page)
     if not is_right:
@@ -384,14 +384,14 @@ def _checked_content(source: Source, page: Page) -> bytes:
     return content
 
 
-def _has_checksum(source: Source, page: Page) -> tuple[bool, bytes]:
+def _has_checksum(source: OpenFile, page: OggPage) -> tuple[bool, bytes]:
     """Say whether the checksum of a page is right, and return its content."""
     whole = source.read(page.start, page.end - page.start)
     content = whole[page.content.start - page.start :]
     return whole.startswith(_page_header(page, content)), content
 
 
-def _pages_from(source: Source, start: int) -> Iterator[Page]:
+def _pages_from(source: OpenFile, start: int) -> Iterator[OggPage]:
     """Yield the pages that stand one behind the other, up to what is no page or is cut short."""
     while start + _PAGE_HEADER <= source.size:
         magic, version, flags, position, serial, number, _, count = struct.unpack(
@@ -400,7 +400,7 @@ def _pages_from(source: Source, start: int) -> Iterator[Page]:
         if magic != OGG_MAGIC or version or start + _PAGE_HEADER + count > source.size:
             return
         lacing = source.read(start + _PAGE_HEADER, count)
-        page = Page(start, flags, position, serial, number, lacing)
+        page = OggPage(start, flags, position, serial, number, lacing)
         if page.end > source.size:
             return
         yield page
@@ -418,7 +418,7 @@ def _paginated(packets: list[bytes], serial: int, number: int, *, pages: int) ->
         taken = lacing[at : at + min(_MAX_SEGMENTS, len(lacing) - at - left)]
         size = sum(taken)
         position = 0 if min(taken) < _FULL_SEGMENT else _NO_PACKET_ENDS
-        page = Page(0, _CONTINUED if continued else 0, position, serial, number, taken)
+        page = OggPage(0, _CONTINUED if continued else 0, position, serial, number, taken)
         body = content[done : done + size]
         yield _page_header(page, body) + body
         at, done, number = at + len(taken), done + size, number + 1
@@ -430,7 +430,7 @@ def _laced(packet: bytes) -> bytes:
     return bytes((_FULL_SEGMENT,)) * full + bytes((rest,))
 
 
-def _page_header(page: Page, content: bytes) -> bytes:
+def _page_header(page: OggPage, content: bytes) -> bytes:
     fields = (page.flags, page.position, page.serial, page.number)
 
     def header(checksum: int) -> bytes:
