@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chart_binder.domain.records import Measures as Measures
     from chart_binder.domain.tags import Policy as Policy
     from chart_binder.errors import CanonError as CanonError
-    from chart_binder.jobs.batch.resume import Which as Which
+    from chart_binder.jobs.batch.resume import FileSelection as FileSelection
     from chart_binder.jobs.decide import Decision as Decision
     from chart_binder.jobs.decide import State as State
     from chart_binder.llm.react_adjudicator import ReActAdjudicator as ReActAdjudicator
@@ -31,7 +31,7 @@ _EXPORTS = {
     "domain.records": ("Measures",),
     "domain.tags": ("Policy",),
     "errors": ("CanonError",),
-    "jobs.batch.resume": ("Which",),
+    "jobs.batch.resume": ("FileSelection",),
     "jobs.decide": ("Decision", "State"),
     "llm.react_adjudicator": ("ReActAdjudicator",),
 }

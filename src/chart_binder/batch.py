@@ -33,7 +33,7 @@ from chart_binder.jobs.batch import (
 )
 from chart_binder.jobs.batch.dask import (
     DaskExecutor,
-    Packed,
+    PackedRun,
     connect,
     prepare_workers,
     start_local_cluster,
@@ -42,9 +42,9 @@ from chart_binder.jobs.batch.items import Estimate, Estimator, Order, library_it
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.resume import (
     AdjudicationCache,
+    FileSelection,
     Refresh,
     ResumeCheck,
-    Which,
     interrupted_refresh,
 )
 from chart_binder.jobs.batch.run import BatchRun, Items, OutcomeBuffer, TagWriter, on_error
@@ -114,7 +114,7 @@ class BatchOptions:
     keep_mtime: bool = False
     copy_links: bool = False
     dry_run: bool = False
-    only: frozenset[Which] = frozenset()
+    only: frozenset[FileSelection] = frozenset()
     order: Order = Order.COMPILATIONS
     refresh: bool = False
     frozen: bool = False
@@ -135,7 +135,7 @@ class BatchOptions:
             yield f"jobs: found {self.jobs}; 1 to {MAX_JOBS} are allowed"
         for name, found, allowed in (
             ("executor", (self.executor,), Executor),
-            ("only", self.only, Which),
+            ("only", self.only, FileSelection),
             ("order", (self.order,), Order),
         ):
             for odd in found:
@@ -263,13 +263,13 @@ def run_batch(
 
 def library(named: Sequence[Path], options: BatchOptions, store: "Store") -> Items:
     """Return the albums of files and folders, in the order and selection of the options."""
-    states = options.only - {Which.COMPILATIONS}
+    states = options.only - {FileSelection.COMPILATIONS}
     order = Order.PATH if states or options.refresh else options.order
 
     def has_decisions(paths: Sequence[Path]) -> bool:
         return all(current_decisions(store, [*map(path_bytes, paths)]))
 
-    only_collections = Which.COMPILATIONS in options.only
+    only_collections = FileSelection.COMPILATIONS in options.only
     return library_items(
         named, order, only_collections=only_collections, has_decisions=has_decisions
     )
@@ -361,7 +361,7 @@ def _resume_check(
     versions: RunVersions,
     runs: frozenset[str] = frozenset(),
 ) -> ResumeCheck:
-    only = options.only - {Which.COMPILATIONS}
+    only = options.only - {FileSelection.COMPILATIONS}
     overruled = overrides(config)
     return ResumeCheck(
         store, versions, overruled, only, options.refresh, runs, is_frozen=options.frozen
@@ -581,7 +581,7 @@ def open_executor(
     if options.executor == Executor.THREADS:
         yield ThreadExecutor(worker, jobs, cases)
         return
-    packed = Packed.of(setup.versions.run_id, setup.for_other_processes().open)
+    packed = PackedRun.of(setup.versions.run_id, setup.for_other_processes().open)
     connecting = connect(scheduler) if scheduler else start_local_cluster(jobs, cases)
     with connecting as cluster, prepare_workers(cluster, packed):
         yield DaskExecutor(cluster, packed, worker, jobs, cases, is_local=not scheduler)

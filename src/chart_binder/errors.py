@@ -95,7 +95,7 @@ class FetchError(LookupFailedError):
     """A page could not be read; the text may be shown to a model, too."""
 
 
-class RefusedError(FetchError):
+class AddressForbiddenError(FetchError):
     """An address may not be fetched: nothing was sent to it."""
 
 

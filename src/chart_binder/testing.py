@@ -19,21 +19,21 @@ from msgspec import UNSET
 from chart_binder.errors import TranscriptError, counted
 from chart_binder.jobs.transcripts import RecordedRun, read_recording
 from chart_binder.llm.acceptance import SENT_BACK
-from chart_binder.llm.events import Brought, Read, ReadingScript
-from chart_binder.react.conversation import ChatError, Message, Reply, Terms
+from chart_binder.llm.events import EvidenceEvent, ReadingEvent, ReadingScript
+from chart_binder.react.conversation import ChatError, GenerationOptions, Message, Reply
 from chart_binder.react.loop import LOOKED_UP
 from chart_binder.react.sanitize import sanitize
-from chart_binder.react.steps import Act
+from chart_binder.react.steps import ToolCall
 from chart_binder.react.tools import Observation, Tool, ToolError
-from chart_binder.react.transcript import Exchange, Turn, recorded_calls
+from chart_binder.react.transcript import Exchange, TranscriptTurn, recorded_calls
 
-__all__ = ["Canned", "Departure", "Play", "canned", "play"]
+__all__ = ["CannedModel", "Play", "TranscriptMismatch", "canned", "play"]
 
 _HOW_TO_MEND = "If the change is meant, record the run again: docs/testing.md says how."
 _MOST_COMPARED, _MOST_LINES, _MOST_CHARACTERS, _MOST_BRIEF = 1_000, 40, 500, 90
 
 
-class Departure(BaseException):
+class TranscriptMismatch(BaseException):
     """The conversation is not the recorded one; the text says where, and what was expected.
 
     It is no `Exception`, like pytest's own failures, because tested code may catch those.
@@ -63,7 +63,7 @@ def _versus(expected: str, found: str) -> Iterator[str]:
         yield f"    ... {len(differing) - _MOST_LINES} lines more"
 
 
-class Canned:
+class CannedModel:
     """A chat model with `tools` that play a transcript, and check the conversation against it.
 
     `message` lines check the opening, `step` lines each call, `step` and `observation` lines what
@@ -73,14 +73,14 @@ class Canned:
     """
 
     def __init__(self, name: str, recorded: RecordedRun, tools: Iterable[Tool]) -> None:
-        self.departure: Departure | None = None
+        self.departure: TranscriptMismatch | None = None
         self.tools = tuple(self._played(tool) for tool in tools)
         self._name = name
         self._recorded = recorded
         self._turns = [(turn, turn.reply) for turn in recorded.turns if turn.reply]
         self._lookups = [turn for turn in recorded.turns if turn.reply is None]
-        self.readings = ReadingScript(e for e in recorded.events if isinstance(e, Read))
-        self.records = {e.record: e for e in recorded.events if isinstance(e, Brought)}
+        self.readings = ReadingScript(e for e in recorded.events if isinstance(e, ReadingEvent))
+        self.records = {e.record: e for e in recorded.events if isinstance(e, EvidenceEvent)}
         self._has_steps = any(each.step for turn in recorded.turns for each in turn.exchanges)
         self._given = 0
         self._answered = 0
@@ -103,12 +103,12 @@ class Canned:
         """The result of a whole recording."""
         return self._recorded.result
 
-    def opening_calls(self) -> Iterator[Act]:
+    def opening_calls(self) -> Iterator[ToolCall]:
         """Yield the calls that code made before the first reply, as they were recorded."""
         return recorded_calls(self._turn.exchanges) if not self._given else iter(())
 
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:  # noqa: ARG002
-        """Return the next recorded reply; raise `Departure`, or `ChatError` as recorded.
+    def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:  # noqa: ARG002
+        """Return the next recorded reply; raise `TranscriptMismatch`, or `ChatError` as recorded.
 
         An answer that is sent back at the end of the transcript stands as it is.
         """
@@ -135,7 +135,7 @@ class Canned:
         return said
 
     def finish(self) -> None:
-        """Raise `Departure` unless the whole conversation took place as recorded."""
+        """Raise `TranscriptMismatch` unless the whole conversation took place as recorded."""
         __tracebackhide__ = True
         self._raise_departure()
         if self._given:
@@ -161,24 +161,24 @@ class Canned:
             self.finish()
 
     @property
-    def _turn(self) -> Turn:
+    def _turn(self) -> TranscriptTurn:
         """The turn under way; before the first reply what code looked up, if it was recorded."""
         if self._given:
             return self._turns[self._given - 1][0]
-        return self._lookups[0] if self._lookups else Turn(0, None, ())
+        return self._lookups[0] if self._lookups else TranscriptTurn(0, None, ())
 
     def _raise_departure(self) -> None:
         if self.departure:
             raise self.departure
 
-    def _departs(self, where: str, expected: str, found: str) -> Departure:
+    def _departs(self, where: str, expected: str, found: str) -> TranscriptMismatch:
         lines = [
             f"the conversation departs from {self._name}: {where}",
             *(f"  as recorded  {line}" for line in self._log),
             *_versus(expected, found),
             _HOW_TO_MEND,
         ]
-        self.departure = Departure("\n".join(lines))
+        self.departure = TranscriptMismatch("\n".join(lines))
         return self.departure
 
     def _played(self, tool: Tool) -> Tool:
@@ -191,7 +191,9 @@ class Canned:
             try:
                 arguments = tool.arguments.to_json(given[model] if model else given)
                 return self._answer(tool.name, arguments)
-            except Departure as error:  # a loop bears whatever a tool does: it is raised again soon
+            except (
+                TranscriptMismatch
+            ) as error:  # a loop bears whatever a tool does: it is raised again soon
                 raise ToolError("the conversation has departed from its transcript") from error
 
         return replace(tool, function=play, per_run=None)
@@ -279,13 +281,13 @@ def _expected(exchanges: Sequence[Exchange]) -> str:
 class Play(Protocol):
     """Plays a transcript file; a relative path is taken from the test's own folder."""
 
-    def __call__(self, file: str | Path, *, tools: Sequence[Tool] | None = None) -> Canned:
+    def __call__(self, file: str | Path, *, tools: Sequence[Tool] | None = None) -> CannedModel:
         """Return the conversation; `tools` are those it replaces, by default those of `canon`."""
         ...
 
 
-def play(file: str | Path, *, tools: Sequence[Tool] | None = None) -> Canned:
-    """Return a `Canned` for a transcript file, to be ended by a `with` block or `finish`.
+def play(file: str | Path, *, tools: Sequence[Tool] | None = None) -> CannedModel:
+    """Return a `CannedModel` for a transcript file, to be ended by a `with` block or `finish`.
 
     No tool is called: `tools` lend their names and arguments. Raises `CanonError`.
     """
@@ -296,10 +298,10 @@ def play(file: str | Path, *, tools: Sequence[Tool] | None = None) -> Canned:
     recorded = read_recording(path)
     if recorded.is_cut:
         raise TranscriptError(f"{path}: no transcript: {recorded.missing}")
-    return Canned(path.name, recorded, default_tools(LLMConfig()) if tools is None else tools)
+    return CannedModel(path.name, recorded, default_tools(LLMConfig()) if tools is None else tools)
 
 
-_PLAYED: pytest.StashKey[list[Canned]] = pytest.StashKey()
+_PLAYED: pytest.StashKey[list[CannedModel]] = pytest.StashKey()
 
 
 @pytest.fixture
@@ -307,7 +309,7 @@ def canned(request: pytest.FixtureRequest) -> Play:
     """Return a function that plays transcript files; a departure from one fails the test."""
     played = request.node.stash.setdefault(_PLAYED, [])
 
-    def begin(file: str | Path, *, tools: Sequence[Tool] | None = None) -> Canned:
+    def begin(file: str | Path, *, tools: Sequence[Tool] | None = None) -> CannedModel:
         run = play(request.path.parent / file, tools=tools)
         played.append(run)
         return run
@@ -322,7 +324,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         yield
         for run in item.stash.get(_PLAYED, []):
             run.finish()
-    except Departure as error:
+    except TranscriptMismatch as error:
         message = str(error)
     else:
         return

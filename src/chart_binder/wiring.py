@@ -27,7 +27,7 @@ from chart_binder.jobs.decide import (
 )
 from chart_binder.llm.tools import default_tools, without_network
 from chart_binder.react.tools import Tool
-from chart_binder.react.transcript import Watch
+from chart_binder.react.transcript import EventHandler
 from chart_binder.store import open_store, read_overrides
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from chart_binder.jobs.write import ReleaseLookup
     from chart_binder.musicbrainz.client import Client
     from chart_binder.musicbrainz.source import MusicBrainzSource
-    from chart_binder.musicbrainz.web_service import Recording, Release
-    from chart_binder.musicbrainz.web_service import ReleaseGroup as Group
+    from chart_binder.musicbrainz.web_service import MBRelease, MBReleaseGroup, Recording
     from chart_binder.store import Store
 
 HOW_TO_ENABLE = (
@@ -88,15 +87,15 @@ def decider(
     config: Config,
     *,
     record: Path | None,
-    watch: Watch | None = None,
-    listen: Callable[[str], None] | None = None,
+    on_event: EventHandler | None = None,
+    on_token: Callable[[str], None] | None = None,
     overruled: Overrides = no_overrides,
     can_read: bool | None = None,
     asks_years: bool = False,
 ) -> Decider:
     """Return the pipeline from evidence to decision, its runs recorded in the folder `record`.
 
-    `watch` is called with every event, `listen` with every piece of a reply; `can_read` says
+    `on_event` is called with every event, `on_token` with every piece of a reply; `can_read` says
     whether the model may read prose, if that was looked up elsewhere. It `asks_years` if it asks
     the model for uncertain years, too. Raises `CanonError`.
     """
@@ -110,8 +109,8 @@ def decider(
 
     adjudicator = ReActAdjudicator(
         llm,
-        watch=watch,
-        listen=listen,
+        on_event=on_event,
+        on_token=on_token,
         record=record,
         rules_config=config.rules,
         musicbrainz=partial(_musicbrainz, config),
@@ -222,7 +221,7 @@ def look_up_record(config: Config, kind: EntityKind, mbid: str) -> "NamedRecord 
     from chart_binder.domain.vocabulary import minutes
     from chart_binder.jobs.named_records import NamedRecord
 
-    found: Recording | Release | Group | None
+    found: Recording | MBRelease | MBReleaseGroup | None
     details: tuple[str | None, ...] = ()
     home = None
     with _musicbrainz(config) as client:

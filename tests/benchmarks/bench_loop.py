@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from chart_binder.react.conversation import Message, Reply, Terms
+from chart_binder.react.conversation import GenerationOptions, Message, Reply
 from chart_binder.react.dialect import Classic
 from chart_binder.react.loop import converse
 from chart_binder.react.tools import Tool, Toolbox
@@ -42,7 +42,7 @@ class Instant:
     def __init__(self, replies: Sequence[str]) -> None:
         self._replies = replies
 
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+    def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
         """Return the reply of this turn."""
         return Reply(self._replies[len(messages) // 2 - 1])
 
@@ -60,8 +60,8 @@ def loop(replies: Sequence[str]) -> None:
         Classic(),
         Toolbox([Tool.of(add)]),
         OPENING,
-        judge=lambda text, _: text,
-        watch=events.append,
+        validate_answer=lambda text, _: text,
+        on_event=events.append,
     )
     assert ending.answer is not None
     assert '{"sum": 6}' in ending.answer
@@ -72,10 +72,10 @@ def least(replies: Sequence[str]) -> None:
     messages = list(OPENING)
     model = Instant(replies)
     for _ in range(2):
-        reply = model.reply(messages, Terms()).content
+        reply = model.reply(messages, GenerationOptions()).content
         shown = add(**json.loads(reply[reply.index("{") : reply.index("}") + 1]))
         messages += [Message("assistant", reply), Message("user", f"Observation: {shown}")]
-    reply = model.reply(messages, Terms()).content
+    reply = model.reply(messages, GenerationOptions()).content
     assert json.loads(reply[reply.index("{") : reply.index("}") + 1]) == {"sum": 6}
 
 

@@ -25,15 +25,21 @@ from chart_binder.llm.evidence_markdown import evidence_markdown
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.react.conversation import Message
 from chart_binder.react.dialect import Dialect
-from chart_binder.react.steps import Act, Finish
+from chart_binder.react.steps import FinalAnswer, ToolCall
 from chart_binder.react.tools import Tool
 from golden.bundles import Bundle, crowd
 
 SEEN = "1. Record - Discography (https://discography.example/record): released 3 May 1974. " * 24
 STEPS = (
-    Act("web_search", {"query": "A T single release date"}, "The single has no day. I look it up."),
-    Act("web_search", {"query": "A T single UK 1974"}, "Nothing on the day yet. I look closer."),
-    Act("web_fetch", {"url": "https://discography.example/record"}, "This page may have the day."),
+    ToolCall(
+        "web_search", {"query": "A T single release date"}, "The single has no day. I look it up."
+    ),
+    ToolCall(
+        "web_search", {"query": "A T single UK 1974"}, "Nothing on the day yet. I look closer."
+    ),
+    ToolCall(
+        "web_fetch", {"url": "https://discography.example/record"}, "This page may have the day."
+    ),
 )
 ANSWER = """```json
 {"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "The first album."}
@@ -72,7 +78,9 @@ def evidence_of(groups: int, releases: int, artist: str = "Some Artist") -> Bund
 
 def prompts(dialect: Dialect, bundle: Bundle) -> list[list[Message]]:
     """Return what a model is sent in each turn of a run."""
-    script = Scripted([*map(dialect.render, STEPS), dialect.render(Finish(ANSWER, "It is told."))])
+    script = Scripted(
+        [*map(dialect.render, STEPS), dialect.render(FinalAnswer(ANSWER, "It is told."))]
+    )
     config = LLMConfig(enabled=True, num_ctx=32_768)
     tools = [Tool.of(web_search), Tool.of(web_fetch)]
     adjudicator = ReActAdjudicator(config, chat=script, dialect=dialect, tools=tools)

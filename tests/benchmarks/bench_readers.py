@@ -28,11 +28,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from chart_binder.react.dialect import Classic
 from chart_binder.react.parsing.answers import read_answer_object
 from chart_binder.react.parsing.lenient_json import LenientJSONError
-from chart_binder.react.steps import Act, Finish, Malformed
+from chart_binder.react.steps import FinalAnswer, ToolCall, Unreadable
 from chart_binder.react.tools import ToolError
 from react.test_parsing import TOOLS, Expected, corpus
 
-Read: TypeAlias = Act | Finish | None
+Read: TypeAlias = ToolCall | FinalAnswer | None
 Reader: TypeAlias = Callable[[str], Read]
 NAMES = {tool.name for tool in TOOLS.tools}
 
@@ -75,7 +75,7 @@ def verdict(read: Read, expect: Expected) -> str:
 
 def answered(read: Read) -> dict[str, object] | None:
     """Return the object of an answer."""
-    if not isinstance(read, Finish):
+    if not isinstance(read, FinalAnswer):
         return None
     try:
         return read_answer_object(read.answer)[0]
@@ -85,7 +85,7 @@ def answered(read: Read) -> dict[str, object] | None:
 
 def called(read: Read) -> tuple[str, dict[str, object]] | None:
     """Return the call that would be made."""
-    if not isinstance(read, Act):
+    if not isinstance(read, ToolCall):
         return None
     try:
         call = TOOLS.resolve(read)
@@ -97,7 +97,7 @@ def called(read: Read) -> tuple[str, dict[str, object]] | None:
 def ours(reply: str) -> Read:
     """Read with the classic dialect."""
     step = Classic().parse(reply)
-    return None if isinstance(step, Malformed) else step
+    return None if isinstance(step, Unreadable) else step
 
 
 def langchain() -> Reader:
@@ -114,7 +114,7 @@ def langchain() -> Reader:
         except OutputParserException:
             return None
         if isinstance(step, AgentFinish):
-            return Finish(str(step.return_values["output"]))
+            return FinalAnswer(str(step.return_values["output"]))
         return named(step.tool, step.tool_input)
 
     return read
@@ -134,22 +134,22 @@ def llama_index() -> Reader:
             return None
         if isinstance(step, ActionReasoningStep):
             return named(step.action, step.action_input)
-        return Finish(str(step.response))
+        return FinalAnswer(str(step.response))
 
     return read
 
 
-def named(tool: str, given: object) -> Act | None:
+def named(tool: str, given: object) -> ToolCall | None:
     """Return a call by an exact name, its input an object where it is one."""
     if tool not in NAMES:
         return None
     if isinstance(given, dict):
-        return Act(tool, given)
+        return ToolCall(tool, given)
     try:
         plain = json.loads(str(given))
     except ValueError:
         plain = None
-    return Act(tool, plain if isinstance(plain, dict) else str(given))
+    return ToolCall(tool, plain if isinstance(plain, dict) else str(given))
 
 
 if __name__ == "__main__":

@@ -38,13 +38,13 @@ SERVERS = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 ASK = """
 import os, sys
 from chart_binder.config import LLMConfig
-from chart_binder.react.conversation import ChatError, Message, Terms, ask
+from chart_binder.react.conversation import ChatError, Message, GenerationOptions, ask
 from servers.kinds import KINDS
 provider, url = sys.argv[1:]
 environment = dict(os.environ)
 chat = KINDS[provider].connect(LLMConfig(base_url=url, timeout_s=5.0), {})
 try:
-    print(ask(chat, [Message("user", "Which?")], Terms()).content)
+    print(ask(chat, [Message("user", "Which?")], GenerationOptions()).content)
 except ChatError as error:
     print(error)
 assert dict(os.environ) == environment

@@ -15,9 +15,9 @@ from chart_binder.errors import ConfigError
 from chart_binder.react.conversation import (
     ChatError,
     ChatModel,
+    GenerationOptions,
     Message,
     Reply,
-    Terms,
     UnreachableError,
 )
 from servers.http import Response, free_port
@@ -174,7 +174,7 @@ NOT_THERE = {
 def ask(provider: str, url: str, **changes: object) -> Reply:
     config = LLMConfig.model_validate({"base_url": url, "timeout_s": 5.0, **changes})
     chat = KINDS[provider].connect(config, {})
-    return chat.reply([Message("user", "Which album?")], Terms(("Observation:",)))
+    return chat.reply([Message("user", "Which album?")], GenerationOptions(("Observation:",)))
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,9 @@ def test_a_server_that_starts_within_two_seconds_is_asked_again(kind: Kind) -> N
     server.wanted_port = free_port()
     config = LLMConfig(base_url=f"http://127.0.0.1:{server.wanted_port}")
     with ThreadPoolExecutor() as pool:
-        reply = pool.submit(kind.connect(config, {}).reply, [Message("user", "?")], Terms())
+        reply = pool.submit(
+            kind.connect(config, {}).reply, [Message("user", "?")], GenerationOptions()
+        )
         sleep(1.0)
         with server:
             assert reply.result().content == "well"
@@ -225,9 +227,9 @@ def test_a_server_that_starts_within_two_seconds_is_asked_again(kind: Kind) -> N
 def test_a_server_that_has_replied_may_come_back(kind: Kind) -> None:
     with kind.serve(["well"]) as server:
         chat = kind.model(server)
-        chat.reply([Message("user", "?")], Terms())
+        chat.reply([Message("user", "?")], GenerationOptions())
     with pytest.raises(ChatError, match="refused") as gone:
-        chat.reply([Message("user", "?")], Terms())
+        chat.reply([Message("user", "?")], GenerationOptions())
     assert not isinstance(gone.value, UnreachableError)
 
 
@@ -250,7 +252,9 @@ def test_an_error_names_the_argument_if_there_is_no_configuration(
         KINDS[provider].serve(["never"], fault=fault, **models) as server,
         pytest.raises(ChatError) as refused,
     ):
-        by_argument(provider, server.url, timeout_s=0.3).reply([Message("user", "?")], Terms())
+        by_argument(provider, server.url, timeout_s=0.3).reply(
+            [Message("user", "?")], GenerationOptions()
+        )
     assert not re.search(r"\bllm\.|\[llm\]", str(refused.value))
 
 
@@ -271,13 +275,13 @@ def test_what_is_refused_before_it_is_sent_names_the_argument(
     assert refused[4] == "the key in 'ODD' (api_key_env) has characters no header may hold"
     long = [Message("user", "0383dadf-2a4e-4d10 " * 400)]
     with pytest.raises(ChatError, match=r"is over num_ctx = 2048: raise num_ctx$"):
-        by_argument(provider, "http://h:1", num_ctx=2_048).reply(long, Terms())
+        by_argument(provider, "http://h:1", num_ctx=2_048).reply(long, GenerationOptions())
     told = {"allotted": 2_048} if provider == "ollama" else {}
     with (
         KINDS[provider].serve([Said("well", prompt_tokens=9)], **told) as server,
         pytest.raises(ChatError, match=r"where num_ctx = 12288: [^.]*\bnum_ctx\b[^.]*$"),
     ):
-        by_argument(provider, server.url).reply(long, Terms())
+        by_argument(provider, server.url).reply(long, GenerationOptions())
 
 
 @pytest.mark.parametrize(
@@ -309,7 +313,7 @@ def test_a_wrong_key_is_refused_without_being_told() -> None:
     with OpenAIStandIn(key="right") as server:
         chat = openai.connect(LLMConfig(base_url=server.url, api_key_env="KEY"), {"KEY": "s3cret"})
         with pytest.raises(ChatError, match=r"refuses the key .*api_key_env to") as refused:
-            chat.reply([Message("user", "?")], Terms())
+            chat.reply([Message("user", "?")], GenerationOptions())
     assert "Bearer ***" in str(refused.value)
     assert "s3cret" not in str(refused.value)
 
@@ -328,7 +332,7 @@ def test_a_role_the_server_refuses_is_named() -> None:
         OpenAIStandIn(["never"], roles=("user", "assistant")) as server,
         pytest.raises(ChatError, match=r"refuses the role 'tool'.*observation_role = \"user\""),
     ):
-        openai.connect(LLMConfig(base_url=server.url), {}).reply(said, Terms())
+        openai.connect(LLMConfig(base_url=server.url), {}).reply(said, GenerationOptions())
     assert len(server.chats) == 1
 
 

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from chart_binder.chat import ollama, openai
-from chart_binder.chat.served_model import Health
+from chart_binder.chat.served_model import ModelHealth
 from chart_binder.config import LLMConfig
 from servers.kinds import AnyStandIn
 from servers.ollama import FAULTS, OllamaStandIn
@@ -16,7 +16,7 @@ from servers.openai import OpenAIStandIn
 QUESTIONS = ("/api/version", "/api/tags", "/api/show", "/api/ps")
 
 
-def examine(server: AnyStandIn, **changes: object) -> Health:
+def examine(server: AnyStandIn, **changes: object) -> ModelHealth:
     settings = {"base_url": server.url, "timeout_s": 5.0, **changes}
     check = ollama.check if isinstance(server, OllamaStandIn) else openai.check
     return check(LLMConfig.model_validate(settings), {})
@@ -34,7 +34,7 @@ ROWS = [
 def test_an_ollama_server_with_the_model_is_well() -> None:
     with OllamaStandIn() as server:
         health = examine(server)
-    found = Health(server.url, "llama3.2", "Ollama 0.33.1", ("llama3.2:latest",), 131_072)
+    found = ModelHealth(server.url, "llama3.2", "Ollama 0.33.1", ("llama3.2:latest",), 131_072)
     assert health == replace(found, build=server.digest)
     assert not health.problems
     assert tuple(each.path for each in server.requests) == QUESTIONS
@@ -69,7 +69,7 @@ def test_an_openai_server_with_the_model_is_well() -> None:
     models = ({"id": "llama3.2", "max_model_len": 16_384}, {"id": "qwen3"})
     with OpenAIStandIn(models=models) as server:
         health = examine(server)
-    assert health == Health(
+    assert health == ModelHealth(
         f"{server.url}/v1", "llama3.2", None, ("llama3.2", "qwen3"), context_length=16_384
     )
     assert not health.problems

@@ -8,7 +8,7 @@ import pytest
 from chart_binder.chat.ollama import check, connect
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError
-from chart_binder.react.conversation import ChatError, Message, Reply, Terms
+from chart_binder.react.conversation import ChatError, GenerationOptions, Message, Reply
 from servers.http import Response
 from servers.kinds import KINDS
 from servers.ollama import FAULTS, OllamaStandIn, Said
@@ -22,15 +22,17 @@ model = KINDS["ollama"].model
 
 
 def ask(server: OllamaStandIn, **changes: object) -> Reply:
-    return model(server, **changes).reply(ASKED, Terms(STOP))
+    return model(server, **changes).reply(ASKED, GenerationOptions(STOP))
 
 
 def test_every_call_sends_the_same_options() -> None:
     options = {"num_ctx": 4_096, "num_predict": 128, "temperature": 0.5, "seed": 7}
     with OllamaStandIn(["one", "two"]) as server:
         chat = model(server, num_ctx=4_096, max_tokens=128, temperature=0.5, seed=7)
-        chat.reply(ASKED, Terms(STOP))
-        chat.reply((*ASKED, Message("assistant", "one"), Message("user", "go on")), Terms(STOP))
+        chat.reply(ASKED, GenerationOptions(STOP))
+        chat.reply(
+            (*ASKED, Message("assistant", "one"), Message("user", "go on")), GenerationOptions(STOP)
+        )
     assert [each["options"] for each in server.chats] == [{**options, "stop": [*STOP]}] * 2
     assert all(each["stream"] for each in server.chats)
 
@@ -42,8 +44,8 @@ SCHEMA = {"type": "object", "properties": {"crg_mbid": {"enum": ["C1", None]}}}
 def test_a_server_that_knows_no_schemas_is_asked_without_one(status: int) -> None:
     with OllamaStandIn(["one", "two"], declines_schema=status) as server:
         chat = model(server)
-        assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "one"
-        assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "two"
+        assert chat.reply(ASKED, GenerationOptions(STOP, SCHEMA)).content == "one"
+        assert chat.reply(ASKED, GenerationOptions(STOP, SCHEMA)).content == "two"
     assert ["format" in each for each in server.chats] == [True, False, False]
 
 
@@ -77,8 +79,8 @@ def test_the_client_library_asks_the_server() -> None:
 def test_a_raw_prompt_passes_the_template_by_with_the_same_options() -> None:
     with OllamaStandIn(["one", Said("two", thinking="hm")]) as server:
         chat, raw = model(server), model(server, prompting="raw")
-        chat.reply(ASKED, Terms(STOP))
-        reply = raw.reply(ASKED, Terms(STOP, SCHEMA))
+        chat.reply(ASKED, GenerationOptions(STOP))
+        reply = raw.reply(ASKED, GenerationOptions(STOP, SCHEMA))
     first, second = server.chats
     assert server.requests[1].path == "/api/generate"
     assert (second["prompt"], second["raw"]) == ("You decide.\n\nWhich album?\n\n", True)
@@ -119,7 +121,7 @@ def test_a_proxy_is_used_for_another_machine(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setenv("HTTP_PROXY", proxy.url)
         monkeypatch.delenv("NO_PROXY", raising=False)
         config = LLMConfig(base_url="http://models.example:11434")
-        assert connect(config, NOBODY).reply(ASKED, Terms(STOP)).content == "well"
+        assert connect(config, NOBODY).reply(ASKED, GenerationOptions(STOP)).content == "well"
     assert proxy.requests[0].target == "http://models.example:11434/api/chat"
 
 
@@ -133,16 +135,18 @@ def test_a_prompt_that_stopped_growing_is_noticed() -> None:
     )
     with OllamaStandIn(["one", "two"], allotted=3_072) as server:
         chat = model(server, num_ctx=8_192)
-        assert chat.reply(LONG, Terms(STOP)).prompt_tokens == 2_741
+        assert chat.reply(LONG, GenerationOptions(STOP)).prompt_tokens == 2_741
         with pytest.raises(ChatError, match="to 1538 tokens"):
-            chat.reply((*LONG, *turn), Terms(STOP))
+            chat.reply((*LONG, *turn), GenerationOptions(STOP))
 
 
 def test_a_count_without_the_cached_tokens_is_no_cut() -> None:
     turn = (Message("assistant", "one"), Message("user", "Observation: nothing"))
     with OllamaStandIn(["one", Said("two", prompt_tokens=12), "three"]) as server:
         chat = model(server, num_ctx=16_384)
-        chat.reply(LONG, Terms(STOP))
-        assert chat.reply((*LONG, *turn), Terms(STOP)).prompt_tokens == 12
-        assert chat.reply(ASKED, Terms(STOP)).content == "three", "another may be shorter"
+        chat.reply(LONG, GenerationOptions(STOP))
+        assert chat.reply((*LONG, *turn), GenerationOptions(STOP)).prompt_tokens == 12
+        assert chat.reply(ASKED, GenerationOptions(STOP)).content == "three", (
+            "another may be shorter"
+        )
     assert sum(each.path == "/api/chat" for each in server.requests) == 3

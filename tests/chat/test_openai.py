@@ -8,7 +8,7 @@ import pytest
 from chart_binder.chat.http import Endpoint
 from chart_binder.chat.openai import api_at
 from chart_binder.config import LLMConfig
-from chart_binder.react.conversation import ChatError, Message, Reply, Terms
+from chart_binder.react.conversation import ChatError, GenerationOptions, Message, Reply
 from servers.http import Response
 from servers.kinds import KINDS
 from servers.openai import EVENTS, FAULTS, OpenAIStandIn, delta, event, stream
@@ -24,7 +24,7 @@ model = KINDS["openai"].model
 
 
 def ask(server: OpenAIStandIn, **changes: object) -> Reply:
-    return model(server, **changes).reply(ASKED, Terms(STOP))
+    return model(server, **changes).reply(ASKED, GenerationOptions(STOP))
 
 
 def answered(monkeypatch: pytest.MonkeyPatch, response: Response, **changes: object) -> Reply:
@@ -68,8 +68,8 @@ def test_the_version_may_be_left_out_of_the_address(base_url: str, api: str) -> 
 
 def test_four_stop_strings_are_sent_and_no_empty_list() -> None:
     with OpenAIStandIn(["one", "two"]) as server:
-        model(server).reply(ASKED, Terms(("one:", "two:", "three:", "four:", "five:")))
-        model(server).reply(ASKED, Terms())
+        model(server).reply(ASKED, GenerationOptions(("one:", "two:", "three:", "four:", "five:")))
+        model(server).reply(ASKED, GenerationOptions())
     assert server.chats[0]["stop"] == ["one:", "two:", "three:", "four:"]
     assert server.chats[1].keys().isdisjoint({"stop", "response_format"})
 
@@ -86,8 +86,8 @@ SAID = (
 def test_each_names_a_call_of_its_own_which_stays_the_same() -> None:
     with OpenAIStandIn(["one", "two"]) as server:
         chat = model(server)
-        chat.reply(SAID[:4], Terms(STOP))
-        chat.reply(SAID, Terms(STOP))
+        chat.reply(SAID[:4], GenerationOptions(STOP))
+        chat.reply(SAID, GenerationOptions(STOP))
     first, second = (each["messages"] for each in server.chats)
     assert second[: len(first)] == first
     tools = [each for each in second if each["role"] == "tool"]
@@ -98,8 +98,8 @@ def test_each_names_a_call_of_its_own_which_stays_the_same() -> None:
 def test_a_field_that_it_names_is_done_without(field: str) -> None:
     with OpenAIStandIn(["one", "two"], declines=(field,)) as server:
         chat = model(server)
-        assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "one"
-        assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "two"
+        assert chat.reply(ASKED, GenerationOptions(STOP, SCHEMA)).content == "one"
+        assert chat.reply(ASKED, GenerationOptions(STOP, SCHEMA)).content == "two"
     assert [field in each for each in server.chats] == [True, False, False]
     others = {"stream_options", "seed", "response_format"} - {field}
     assert all(others <= each.keys() for each in server.chats)
@@ -108,14 +108,20 @@ def test_a_field_that_it_names_is_done_without(field: str) -> None:
 def test_a_model_that_takes_no_temperature_is_asked_without() -> None:
     with OpenAIStandIn(["one", "two"], declines=("temperature",)) as server:
         chat = model(server)
-        assert [chat.reply(ASKED, Terms(STOP)).content for _ in range(2)] == ["one", "two"]
+        assert [chat.reply(ASKED, GenerationOptions(STOP)).content for _ in range(2)] == [
+            "one",
+            "two",
+        ]
     assert ["temperature" in each for each in server.chats] == [True, False, False]
 
 
 def test_a_model_that_wants_the_newer_name_of_max_tokens_gets_it() -> None:
     with OpenAIStandIn(["one", "two"], fault="max_tokens", times=1) as server:
         chat = model(server, max_tokens=128)
-        assert [chat.reply(ASKED, Terms(STOP)).content for _ in range(2)] == ["one", "two"]
+        assert [chat.reply(ASKED, GenerationOptions(STOP)).content for _ in range(2)] == [
+            "one",
+            "two",
+        ]
     limits = [(each.get("max_tokens"), each.get("max_completion_tokens")) for each in server.chats]
     assert limits == [(128, None), (None, 128), (None, 128)]
 
@@ -124,8 +130,8 @@ def test_a_model_that_wants_the_newer_name_of_max_tokens_gets_it() -> None:
 def test_a_refusal_that_says_nothing_counts_for_one_reply(status: int) -> None:
     with OpenAIStandIn(["one", "two"], refuses={"response_format": status}) as server:
         chat = model(server)
-        assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "one"
-        assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "two"
+        assert chat.reply(ASKED, GenerationOptions(STOP, SCHEMA)).content == "one"
+        assert chat.reply(ASKED, GenerationOptions(STOP, SCHEMA)).content == "two"
     assert [("response_format" in each) for each in server.chats] == [True, False] * 2
 
 
@@ -133,15 +139,15 @@ def test_fields_whose_absence_did_not_help_are_sent_again() -> None:
     with OpenAIStandIn(["one"], fault="400", times=2) as server:
         chat = model(server)
         with pytest.raises(ChatError, match="HTTP 400"):
-            chat.reply(ASKED, Terms(STOP))
-        assert chat.reply(ASKED, Terms(STOP)).content == "one"
+            chat.reply(ASKED, GenerationOptions(STOP))
+        assert chat.reply(ASKED, GenerationOptions(STOP)).content == "one"
     assert ["seed" in each for each in server.chats] == [True, False, True]
 
 
 @pytest.mark.parametrize("prompting", ["chat", "raw"])
 def test_a_schema_is_sent_as_the_format_has_it(prompting: str) -> None:
     with OpenAIStandIn(["{}"]) as server:
-        model(server, prompting=prompting).reply(ASKED, Terms(STOP, SCHEMA))
+        model(server, prompting=prompting).reply(ASKED, GenerationOptions(STOP, SCHEMA))
     assert server.chats[0]["response_format"] == {
         "type": "json_schema",
         "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA},

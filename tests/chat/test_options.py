@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from chart_binder.llm.second_reading import Inquiry, ask_reading
-from chart_binder.react.conversation import ChatError, Message, Terms
+from chart_binder.llm.second_reading import ReadingQuestion, ask_reading
+from chart_binder.react.conversation import ChatError, GenerationOptions, Message
 from chart_binder.react.dialect import Classic, Pause, Xml
 from chart_binder.react.loop import converse
-from chart_binder.react.steps import Act
+from chart_binder.react.steps import ToolCall
 from chart_binder.react.tools import Tool, Toolbox
 from servers.http import Response
 from servers.kinds import KINDS, Kind
@@ -38,7 +38,7 @@ OFF = {"enable_thinking": False, "thinking": False}
 def sent(provider: str, **settings: object) -> Body:
     """Return the body of a request."""
     with KINDS[provider].serve(["well"]) as server:
-        KINDS[provider].model(server, **settings).reply(ASKED, Terms())
+        KINDS[provider].model(server, **settings).reply(ASKED, GenerationOptions())
     return server.chats[0]
 
 
@@ -93,7 +93,9 @@ def test_options_of_ollama_are_added_to_those_that_are_sent() -> None:
 
 def test_letters_of_any_script_survive_what_is_added() -> None:
     with OllamaStandIn(["well"]) as server:
-        KINDS["ollama"].model(server).reply([Message("user", "Füße, 東京 \u2028")], Terms())
+        KINDS["ollama"].model(server).reply(
+            [Message("user", "Füße, 東京 \u2028")], GenerationOptions()
+        )
     assert server.chats[0]["messages"][0]["content"] == "Füße, 東京 \u2028"
 
 
@@ -118,7 +120,7 @@ def test_a_raw_prompt_is_told_what_needs_no_template(
 def read(kind: Kind, server: OllamaStandIn | OpenAIStandIn, **settings: object) -> list[Body]:
     """Ask two second readings, and return what of the options was sent with each request."""
     chat = kind.model(server, **settings)
-    asked = Inquiry("What?", "reading", {"first_release": "first_release"})
+    asked = ReadingQuestion("What?", "reading", {"first_release": "first_release"})
     assert [ask_reading(chat, asked)[0] for _ in range(2)] == ["first_release"] * 2
     names = OURS - UNCUT.keys()
     return [{name: each[name] for name in each.keys() & names} for each in server.chats]
@@ -176,7 +178,7 @@ def test_ollama_is_asked_again_where_it_does_not_know_how_not_to_think() -> None
 def test_a_server_that_does_not_keep_models_loaded_is_asked_without(declined: str) -> None:
     with OpenAIStandIn(["one", "two"], declines=(declined,)) as server:
         chat = KINDS["openai"].model(server, keep_alive="5m")
-        assert [chat.reply(ASKED, Terms()).content for _ in range(2)] == ["one", "two"]
+        assert [chat.reply(ASKED, GenerationOptions()).content for _ in range(2)] == ["one", "two"]
     assert [declined in each for each in server.chats] == [True, False, False]
     assert all({"keep_alive", "ttl", "seed"} - {declined} <= each.keys() for each in server.chats)
 
@@ -190,7 +192,7 @@ def test_what_was_told_and_is_refused_is_an_error_with_its_key(provider: str, fa
         KINDS[provider].serve(fault=fault) as server,
         pytest.raises(ChatError, match=r"set llm\.think and llm\.reasoning_effort to what it"),
     ):
-        KINDS[provider].model(server, think="medium").reply(ASKED, Terms())
+        KINDS[provider].model(server, think="medium").reply(ASKED, GenerationOptions())
     assert len(server.chats) == 1
 
 
@@ -318,7 +320,7 @@ def test_a_call_is_read_however_its_pieces_are_marked(
 ) -> None:
     monkeypatch.setitem(OPENAI_FAULTS, "calls", lambda *_: answer)
     with OpenAIStandIn(fault="calls") as server:
-        content = KINDS["openai"].model(server).reply(ASKED, Terms()).content
+        content = KINDS["openai"].model(server).reply(ASKED, GenerationOptions()).content
     first, *more = (json.loads(each) for each in content.split("\n")[2::4])
     assert first == {"name": "web_search", "arguments": QUERY}
     assert [each["name"] for each in more] == ["web_fetch"] * ("web_fetch" in content)
@@ -337,11 +339,11 @@ def test_a_call_that_arrives_unasked_is_read_as_a_call(
     monkeypatch.setitem(rows, "calls", lambda *_: answer(text))
     with KINDS[provider].serve(fault="calls") as server:
         chat = KINDS[provider].model(server)
-        reply = chat.reply(ASKED, Terms(listen=heard.append))
+        reply = chat.reply(ASKED, GenerationOptions(on_token=heard.append))
     assert "".join(heard) == reply.content
     for dialect in (Classic(), Pause(), Xml()):
         step = dialect.parse(reply.content)
-        assert isinstance(step, Act)
+        assert isinstance(step, ToolCall)
         assert (step.tool, step.arguments) == ("web_search", QUERY)
         assert step.thought == text.removeprefix("Thought: ")
 
@@ -355,7 +357,7 @@ def test_the_tool_of_such_a_call_is_run(monkeypatch: pytest.MonkeyPatch) -> None
     with OllamaStandIn(["Final Answer: 1974"], fault="calls", times=1) as server:
         ending = converse(
             KINDS["ollama"].model(server), Classic(), Toolbox([Tool.of(web_search)]), ASKED,
-            judge=lambda answer, _: answer, watch=lambda _: None,
+            validate_answer=lambda answer, _: answer, on_event=lambda _: None,
         )  # fmt: skip
         shown = server.chats[1]["messages"][-1]["content"]
     assert ending.answer == "1974"
@@ -371,4 +373,4 @@ def test_a_refusal_that_quotes_what_was_added_names_the_table(
         OpenAIStandIn(fault="strict") as server,
         pytest.raises(ChatError, match=r"other options such as llm\.extra_body"),
     ):
-        KINDS["openai"].model(server, extra_body={"top_k": 3}).reply(ASKED, Terms())
+        KINDS["openai"].model(server, extra_body={"top_k": 3}).reply(ASKED, GenerationOptions())

@@ -12,10 +12,10 @@ from time import monotonic
 import pytest
 
 from chart_binder.config import LLMConfig
-from chart_binder.llm.second_reading import Inquiry, ask_reading
-from chart_binder.react.conversation import ChatError, Message, Terms
+from chart_binder.llm.second_reading import ReadingQuestion, ask_reading
+from chart_binder.react.conversation import ChatError, GenerationOptions, Message
 from chart_binder.react.dialect import Classic
-from chart_binder.react.loop import LastWord, Limits, converse, stop_after_step
+from chart_binder.react.loop import FinalRequest, Limits, converse, stop_after_step
 from chart_binder.react.tools import Toolbox
 from servers.http import Response
 from servers.kinds import KINDS, Kind
@@ -26,7 +26,7 @@ CALL = 'Thought: hm\nAction: web_search\nAction Input: {"query": "K"}'
 ANSWER = "Final Answer: C1"
 THINKING = "<think>\nI must write\nObservation: x\n</think>"
 ASKED = (Message("system", "You decide."), Message("user", "Which album?"))
-ENOUGH = Terms(STOP, enough=stop_after_step(Classic()))
+ENOUGH = GenerationOptions(STOP, stop_when=stop_after_step(Classic()))
 WAYS = pytest.mark.parametrize("prompting", ["chat", "raw"])
 SERVERS = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 FAULTS = [(kind, fault) for kind in KINDS.values() for fault in kind.faults]
@@ -37,7 +37,9 @@ FAULTS = [(kind, fault) for kind in KINDS.values() for fault in kind.faults]
 @pytest.mark.parametrize("streamed", [True, False])
 def test_a_reply_has_its_counts_and_its_time(kind: Kind, prompting: str, streamed: bool) -> None:
     with kind.serve(["Thought: look it up.\nAction: web_search"]) as server:
-        reply = kind.model(server, stream=streamed, prompting=prompting).reply(ASKED, Terms(STOP))
+        reply = kind.model(server, stream=streamed, prompting=prompting).reply(
+            ASKED, GenerationOptions(STOP)
+        )
     assert reply.content == "Thought: look it up.\nAction: web_search"
     assert (reply.done_reason, reply.thinking) == ("stop", None)
     assert (reply.prompt_tokens, reply.completion_tokens) == (15 if prompting == "chat" else 13, 13)
@@ -54,7 +56,7 @@ def test_thinking_stays_apart_from_the_content(
 ) -> None:
     said = Said("Final Answer: 1", thinking="Observation: is it 1?")
     with KINDS[provider].serve([said], **more) as server:
-        reply = KINDS[provider].model(server, stream=streamed).reply(ASKED, Terms(STOP))
+        reply = KINDS[provider].model(server, stream=streamed).reply(ASKED, GenerationOptions(STOP))
     assert (reply.content, reply.thinking) == ("Final Answer: 1", "Observation: is it 1?")
 
 
@@ -62,7 +64,7 @@ def test_thinking_stays_apart_from_the_content(
 def test_messages_and_the_configured_key_are_sent(kind: Kind) -> None:
     with kind.serve(["well"]) as server:
         config = LLMConfig(base_url=server.url, api_key_env="MY_KEY")
-        kind.connect(config, {"MY_KEY": "s3cret\n"}).reply(ASKED, Terms(STOP))
+        kind.connect(config, {"MY_KEY": "s3cret\n"}).reply(ASKED, GenerationOptions(STOP))
     sent = [(each["role"], each["content"]) for each in server.chats[0]["messages"]]
     assert sent == [(each.role, each.content) for each in ASKED]
     assert server.requests[0].headers["authorization"] == "Bearer s3cret"
@@ -72,7 +74,7 @@ def test_messages_and_the_configured_key_are_sent(kind: Kind) -> None:
 def test_a_prompt_that_cannot_fit_the_context_is_not_sent(kind: Kind) -> None:
     long = Message("user", "0383dadf-2a4e-4d10 " * 400)
     with kind.serve() as server, pytest.raises(ChatError, match=r"raise llm\.num_ctx"):
-        kind.model(server, num_ctx=2_048).reply([long], Terms(STOP))
+        kind.model(server, num_ctx=2_048).reply([long], GenerationOptions(STOP))
     assert not server.requests
 
 
@@ -125,7 +127,7 @@ def test_thinking_that_a_stop_string_ended_is_asked_for_again_without(
 @SERVERS
 def test_half_a_thought_is_better_than_none(kind: Kind) -> None:
     with kind.serve([THINKING]) as server:
-        reply = kind.model(server).reply(ASKED, Terms(STOP))
+        reply = kind.model(server).reply(ASKED, GenerationOptions(STOP))
         assert len(server.chats) == 2
     assert reply.content == THINKING.partition(STOP[0])[0]
 
@@ -137,14 +139,14 @@ def test_a_listener_hears_the_reply_piece_by_piece(kind: Kind, prompting: str) -
     said = Said(f"Thought: hm\n{'look ' * 20}\nObserve this", thinking="secretly")
     with kind.serve([said]) as server:
         chat = kind.model(server, prompting=prompting)
-        reply = chat.reply(ASKED, Terms(STOP, listen=heard.append))
+        reply = chat.reply(ASKED, GenerationOptions(STOP, on_token=heard.append))
     assert "".join(heard) == reply.content == said.content
     assert len(heard) > 8
     assert all(heard)
     heard.clear()
     with kind.serve([said]) as server:
         chat = kind.model(server, prompting=prompting, stream=False)
-        chat.reply(ASKED, Terms(STOP, listen=heard.append))
+        chat.reply(ASKED, GenerationOptions(STOP, on_token=heard.append))
     assert heard == [said.content], "what comes whole is heard at once"
 
 
@@ -155,7 +157,7 @@ def test_a_listener_that_fails_is_no_fault_of_the_server(kind: Kind) -> None:
 
     with kind.serve([Said("x", goes_on="\ny")]) as server:
         with pytest.raises(BrokenPipeError, match=r"^x$"):
-            kind.model(server).reply(ASKED, Terms(STOP, listen=listen))
+            kind.model(server).reply(ASKED, GenerationOptions(STOP, on_token=listen))
         assert server.hung_up.wait(5)
 
 
@@ -167,7 +169,7 @@ def test_a_reply_has_no_more_time_than_its_terms_give(kind: Kind, seconds: float
         kind.serve(fault="slow") as server,
         pytest.raises(ChatError, match=rf"did not finish .* within {seconds:g} s"),
     ):
-        kind.model(server).reply(ASKED, Terms(STOP, seconds=seconds))
+        kind.model(server).reply(ASKED, GenerationOptions(STOP, seconds=seconds))
     assert monotonic() - began < 2
 
 
@@ -176,8 +178,8 @@ def test_a_prompt_that_grows_begins_with_the_one_before(kind: Kind) -> None:
     turn = (Message("assistant", "Action: x "), Message("tool", "Observation: 1\n"))
     with kind.serve(["one", "two"]) as server:
         chat = kind.model(server, prompting="raw")
-        chat.reply(ASKED, Terms(STOP))
-        chat.reply((*ASKED, *turn), Terms(STOP))
+        chat.reply(ASKED, GenerationOptions(STOP))
+        chat.reply((*ASKED, *turn), GenerationOptions(STOP))
         first, second = (each["prompt"] for each in server.chats)
     assert first == "You decide.\n\nWhich album?\n\n"
     assert second == f"{first}Action: x\n\nObservation: 1\n\n"
@@ -191,7 +193,7 @@ def test_no_fault_is_anything_but_a_chat_error(
     kind: Kind, fault: str, changes: dict[str, object]
 ) -> None:
     with kind.serve(["never"], fault=fault) as server, pytest.raises(ChatError) as refused:
-        kind.model(server, timeout_s=0.3, **changes).reply(ASKED, Terms(STOP))
+        kind.model(server, timeout_s=0.3, **changes).reply(ASKED, GenerationOptions(STOP))
     assert "\n" not in str(refused.value)
 
 
@@ -199,7 +201,7 @@ def test_no_fault_is_anything_but_a_chat_error(
 @pytest.mark.parametrize(("fault", "times"), [("503", 1), ("503", 2), ("429", 2), ("hangs up", 2)])
 def test_a_passing_fault_is_met_by_asking_again(kind: Kind, fault: str, times: int) -> None:
     with kind.serve(["well"], fault=fault, times=times) as server:
-        assert kind.model(server).reply(ASKED, Terms(STOP)).content == "well"
+        assert kind.model(server).reply(ASKED, GenerationOptions(STOP)).content == "well"
     assert len(server.chats) == times + 1
     assert all(each == server.chats[0] for each in server.chats)
 
@@ -214,7 +216,7 @@ def test_a_model_that_is_loading_is_waited_for_with_a_line_that_says_so(
 ) -> None:
     with kind.serve(["well"], fault=LOADING[kind.provider], times=4) as server:
         chat = kind.model(server, prompting=prompting, timeout_s=20.0)
-        assert chat.reply(ASKED, Terms(STOP)).content == "well"
+        assert chat.reply(ASKED, GenerationOptions(STOP)).content == "well"
     assert len(server.chats) == 5
     (line,) = caplog.messages
     assert re.match(r"waiting for (19|20) s at most: .* still loading model 'llama3\.2'", line)
@@ -230,7 +232,7 @@ def test_a_model_that_is_never_loaded_is_waited_for_until_the_deadline(
         kind.serve(fault=fault or LOADING[kind.provider]) as server,
         pytest.raises(ChatError, match=r"wait until it is, or raise llm\.timeout_s"),
     ):
-        kind.model(server, timeout_s=3.0).reply(ASKED, Terms(STOP))
+        kind.model(server, timeout_s=3.0).reply(ASKED, GenerationOptions(STOP))
     assert 1.9 < monotonic() - began < 3.2
     assert len(server.chats) >= 4
 
@@ -245,7 +247,7 @@ def test_words_of_a_server_do_nothing_to_a_terminal(
     said = Response(json.dumps({"error": words}), status, "application/json")
     monkeypatch.setitem(kind.rows, "speaks", lambda *_: said)
     with kind.serve(fault="speaks") as server, pytest.raises(ChatError) as refused:
-        kind.model(server, stream=streamed).reply(ASKED, Terms(STOP))
+        kind.model(server, stream=streamed).reply(ASKED, GenerationOptions(STOP))
     assert str(refused.value).isprintable()
     assert status == 200 or "boom [31m 2J model out of memory" in str(refused.value)
 
@@ -259,14 +261,17 @@ def test_a_server_is_left_alone_for_as_long_as_it_asks(
     monkeypatch.setitem(kind.rows, "busy", lambda *_: busy)
     began = monotonic()
     with kind.serve(["well"], fault="busy", times=1) as server:
-        assert kind.model(server, stream=streamed).reply(ASKED, Terms(STOP)).content == "well"
+        assert (
+            kind.model(server, stream=streamed).reply(ASKED, GenerationOptions(STOP)).content
+            == "well"
+        )
     assert monotonic() - began >= 1.0
 
 
 @SERVERS
 def test_tries_stay_within_the_one_deadline(kind: Kind) -> None:
     with kind.serve(fault="503") as server, pytest.raises(ChatError, match="still loading"):
-        kind.model(server, timeout_s=0.3).reply(ASKED, Terms(STOP))
+        kind.model(server, timeout_s=0.3).reply(ASKED, GenerationOptions(STOP))
     assert len(server.chats) < 3
 
 
@@ -274,14 +279,14 @@ def test_tries_stay_within_the_one_deadline(kind: Kind) -> None:
 def test_text_that_utf8_cannot_hold_is_replaced_and_nothing_empty_is_sent(kind: Kind) -> None:
     with kind.serve(["well"]) as server:
         said = [Message("user", "caf\udce9"), Message("assistant", "")]
-        kind.model(server).reply(said, Terms(STOP))
+        kind.model(server).reply(said, GenerationOptions(STOP))
     assert [each["content"] for each in server.chats[0]["messages"]] == ["caf?"]
 
 
 @SERVERS
 def test_a_reply_that_ran_out_of_tokens_says_so(kind: Kind) -> None:
     with kind.serve(["a" * 1_000]) as server:
-        reply = kind.model(server, max_tokens=64).reply(ASKED, Terms(STOP))
+        reply = kind.model(server, max_tokens=64).reply(ASKED, GenerationOptions(STOP))
     assert (reply.done_reason, len(reply.content)) == ("length", 192)
 
 
@@ -289,7 +294,7 @@ def test_a_reply_that_ran_out_of_tokens_says_so(kind: Kind) -> None:
 def test_a_model_that_only_thinks_has_given_no_reply(kind: Kind) -> None:
     silent = Said("", thinking="hm")
     with kind.serve([silent, silent]) as server, pytest.raises(ChatError) as refused:
-        kind.model(server).reply(ASKED, Terms(STOP))
+        kind.model(server).reply(ASKED, GenerationOptions(STOP))
     assert "answered with nothing, though it was thinking" in str(refused.value)
 
 
@@ -299,7 +304,12 @@ def test_one_that_thought_for_too_long_costs_a_turn(kind: Kind, streamed: bool) 
     with kind.serve([Said("", thinking="hm " * 500), ANSWER]) as server:
         chat = kind.model(server, max_tokens=64, stream=streamed)
         ending = converse(
-            chat, Classic(), Toolbox([]), ASKED, judge=lambda text, _: text, watch=lambda _: None
+            chat,
+            Classic(),
+            Toolbox([]),
+            ASKED,
+            validate_answer=lambda text, _: text,
+            on_event=lambda _: None,
         )
         last = server.chats[1]["messages"][-1]["content"]
     assert (ending.answer, ending.iterations) == ("C1", 2)
@@ -323,7 +333,7 @@ def test_what_was_written_by_schema_into_the_thinking_is_asked_for_without(
     with kind.serve([said] * 5, thinks_by_schema=True) as server:
         chat = kind.model(server, prompting=prompting, stream=streamed)
         for _ in range(2):
-            assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == said
+            assert chat.reply(ASKED, GenerationOptions(STOP, SCHEMA)).content == said
         field = "format" if kind.provider == "ollama" else "response_format"
         assert [field in each for each in server.chats] == [True, False, False]
 
@@ -333,7 +343,7 @@ def test_such_a_server_gets_no_schema_when_a_stop_string_ended_the_thinking(kind
     said, text = '{"answer": "C1"}', f"{THINKING}\n{ANSWER}"
     with kind.serve([said, said, text, text], thinks_by_schema=True) as server:
         chat = kind.model(server)
-        contents = [chat.reply(ASKED, Terms(STOP, SCHEMA)).content for _ in range(2)]
+        contents = [chat.reply(ASKED, GenerationOptions(STOP, SCHEMA)).content for _ in range(2)]
     assert contents == [said, text]
 
 
@@ -341,7 +351,7 @@ def test_such_a_server_gets_no_schema_when_a_stop_string_ended_the_thinking(kind
 def test_thinking_that_is_no_object_says_nothing_about_schemas(kind: Kind) -> None:
     with kind.serve([Said("", thinking="hm"), "C1", "C2"]) as server:
         chat = kind.model(server)
-        contents = [chat.reply(ASKED, Terms(STOP, SCHEMA)).content for _ in range(2)]
+        contents = [chat.reply(ASKED, GenerationOptions(STOP, SCHEMA)).content for _ in range(2)]
         field = "format" if kind.provider == "ollama" else "response_format"
         assert [field in each for each in server.chats] == [True, False, True]
     assert contents == ["C1", "C2"]
@@ -352,12 +362,12 @@ def test_the_last_turn_and_a_second_reading_are_asked_again(kind: Kind) -> None:
     with kind.serve(['{"crg": "C1"}'] * 2, thinks_by_schema=True) as server:
         ending = converse(
             kind.model(server), Classic(), Toolbox([]), ASKED,
-            judge=lambda answer, _: answer, watch=lambda _: None,
-            limits=Limits(iterations=1), last_word=lambda: LastWord("Answer.", SCHEMA),
+            validate_answer=lambda answer, _: answer, on_event=lambda _: None,
+            limits=Limits(iterations=1), final_request=lambda: FinalRequest("Answer.", SCHEMA),
         )  # fmt: skip
     assert ending.answer == '{"crg": "C1"}'
     with kind.serve(['{"reading": "first_release"}'] * 2, thinks_by_schema=True) as server:
-        asked = Inquiry("What?", "reading", {"first_release": "first_release"})
+        asked = ReadingQuestion("What?", "reading", {"first_release": "first_release"})
         assert ask_reading(kind.model(server), asked)[0] == "first_release"
 
 
@@ -367,7 +377,9 @@ def test_threads_share_a_model(kind: Kind) -> None:
         chat = kind.model(server)
         with ThreadPoolExecutor(8) as pool:
             questions = [f"question {number}" for number in range(24)]
-            replies = pool.map(lambda text: chat.reply([Message("user", text)], Terms()), questions)
+            replies = pool.map(
+                lambda text: chat.reply([Message("user", text)], GenerationOptions()), questions
+            )
             assert [reply.content for reply in replies] == questions
 
 
@@ -402,7 +414,7 @@ def test_a_prompt_that_a_server_cut_is_noticed(
         KINDS[provider].serve([said], **server) as stand_in,
         pytest.raises(ChatError, match=rf"cut the prompt .* to {sentence}"),
     ):
-        KINDS[provider].model(stand_in).reply(LONG, Terms(STOP))
+        KINDS[provider].model(stand_in).reply(LONG, GenerationOptions(STOP))
 
 
 def test_a_few_tokens_prove_no_cut_where_the_context_is_large_or_the_prompt_short() -> None:
@@ -410,7 +422,7 @@ def test_a_few_tokens_prove_no_cut_where_the_context_is_large_or_the_prompt_shor
     few = Said("well", prompt_tokens=9)
     with KINDS["openai"].serve([few, few], tells=told) as server:
         chat = KINDS["openai"].model(server)
-        assert chat.reply(LONG, Terms(STOP)).prompt_tokens == 9
+        assert chat.reply(LONG, GenerationOptions(STOP)).prompt_tokens == 9
         asked = len(server.requests)
-        assert chat.reply(ASKED[1:], Terms(STOP)).content == "well"
+        assert chat.reply(ASKED[1:], GenerationOptions(STOP)).content == "well"
         assert len(server.requests) == asked + 1, "of a short prompt nothing is asked"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.chat.streaming import LINE_START, Cut, events
+from chart_binder.chat.streaming import LINE_START, ReplyCutter, events
 from chart_binder.react.conversation import StopCheck
 
 
@@ -28,7 +28,7 @@ class AtX:
 
 
 def cut_text(enough: StopCheck, *pieces: str) -> str | None:
-    cut = Cut(enough)
+    cut = ReplyCutter(enough)
     heard = [cut.let_through(piece) for piece in pieces]
     text = "".join([*heard, cut.rest()])
     assert cut.made or text == "".join(pieces)

@@ -18,9 +18,9 @@ from chart_binder.cli.output import rate_text, set_up_logging
 from chart_binder.cli.progress import LiveRun, bar_line, progress, stop_after_current
 from chart_binder.config import LogConfig
 from chart_binder.jobs.batch.report import Tally
-from chart_binder.llm.events import Result, Run
-from chart_binder.musicbrainz.client import Server
-from chart_binder.react.transcript import Observed, Replied
+from chart_binder.llm.events import ResultEvent, StartEvent
+from chart_binder.musicbrainz.client import MusicBrainzServer
+from chart_binder.react.transcript import ObservationEvent, ReplyEvent
 
 REPLY = "Thought: hm\nAction: x"
 
@@ -137,7 +137,7 @@ def test_the_bar_moves_while_nothing_ends(monkeypatch: pytest.MonkeyPatch, tmp_p
     """It begins after a second where little is to be done, and counts the requests."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(Server, "sent_by_all", 12)
+    monkeypatch.setattr(MusicBrainzServer, "sent_by_all", 12)
     with progress([tmp_path], after_s=0.5) as bar:
         bar.show()
         assert terminal.getvalue() == ""
@@ -178,28 +178,28 @@ def shown(capsys: pytest.CaptureFixture[str], *happened: object) -> str:
     live = LiveRun()
     for each in happened:
         if isinstance(each, str):
-            live.listen(each)
+            live.on_token(each)
         else:
-            live.watch(each)  # type: ignore[arg-type]
+            live.on_event(each)  # type: ignore[arg-type]
     out, err = capsys.readouterr()
     assert not out
     return err
 
 
-WHOLE = Replied(REPLY, 1, thinking="secretly", completion_tokens=9, seconds=2.1)
+WHOLE = ReplyEvent(REPLY, 1, thinking="secretly", completion_tokens=9, seconds=2.1)
 SHOWN: dict[str, tuple[list[object], str]] = {
     "a piece at once": (["Thought: h"], "--- turn 1: reply\nThought: h"),
     "not twice": (
         ["Thought: hm\nAct", "ion: x", WHOLE],
         f"--- turn 1: reply\n{REPLY}\n--- turn 1: said (2.1 s, 9 tokens)\n(thinking) secretly\n",
     ),
-    "whole": ([Replied(REPLY, 1)], f"--- turn 1: reply (0.0 s)\n{REPLY}\n"),
+    "whole": ([ReplyEvent(REPLY, 1)], f"--- turn 1: reply (0.0 s)\n{REPLY}\n"),
     "whole, after a part": (
-        ["Thought", Replied(REPLY, 1)],
+        ["Thought", ReplyEvent(REPLY, 1)],
         f"--- turn 1: reply\nThought\n--- turn 1: reply (0.0 s)\n{REPLY}\n",
     ),
     "broken off": (
-        ["Thought", Result({"outcome": "error", "problem": "the server went away"})],
+        ["Thought", ResultEvent({"outcome": "error", "problem": "the server went away"})],
         "--- turn 1: reply\nThought\n=== error: the server went away\n",
     ),
 }
@@ -212,8 +212,8 @@ def test_a_reply_is_shown_once(capsys: pytest.CaptureFixture[str], name: str) ->
 
 
 def test_turns_are_counted_anew_in_each_run(capsys: pytest.CaptureFixture[str]) -> None:
-    turn = ("a", Replied("a", 1), Observed("b", 1), "c", Replied("c", 2))
-    text = shown(capsys, Run(id="1"), *turn, Run(id="2"), *turn)
+    turn = ("a", ReplyEvent("a", 1), ObservationEvent("b", 1), "c", ReplyEvent("c", 2))
+    text = shown(capsys, StartEvent(id="1"), *turn, StartEvent(id="2"), *turn)
     heads = [line for line in text.splitlines() if line.endswith(": reply")]
     assert heads == ["--- turn 1: reply", "--- turn 2: reply"] * 2
 
@@ -222,6 +222,6 @@ def test_control_characters_of_a_model_are_replaced(capsys: pytest.CaptureFixtur
     bidirectional = map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
     characters = "".join(("\x1b\x07\x9b\r", *bidirectional))
     replaced = "\ufffd" * len(characters)
-    text = shown(capsys, *characters, Replied(characters, 1), Observed(characters, 1))
+    text = shown(capsys, *characters, ReplyEvent(characters, 1), ObservationEvent(characters, 1))
     assert [line for line in text.splitlines() if "\ufffd" in line] == [replaced] * 2
     assert not set(characters) & set(text)

@@ -29,10 +29,10 @@ from chart_binder.llm.prompt import configured_prompt
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import Outcome
 from chart_binder.llm.tools import as_tool
-from chart_binder.react import INSTRUCTIONS, Stepped, read_transcript
+from chart_binder.react import INSTRUCTIONS, StepEvent, read_transcript
 from chart_binder.react.dialect import Dialect, read_step
 from chart_binder.react.sanitize import sanitize
-from chart_binder.react.steps import Act, Finish, Malformed, Step
+from chart_binder.react.steps import FinalAnswer, Step, ToolCall, Unreadable
 from chart_binder.react.tools import RunContext, Tool, Toolbox
 from chart_binder.rules.decide import decide
 from chart_binder.rules.first_release import first_release
@@ -179,7 +179,7 @@ def test_the_agent_with_every_setting_answers(
     advice = ("No train goes to Paris: ask for Lyon.", "08:30", "Write the time alone")
     assert all(text in observation for text, observation in zip(advice, shown, strict=True))
     events = list(read_transcript(tmp_path / "run.jsonl"))
-    assert [event.tool for event in events if isinstance(event, Stepped)] == [
+    assert [event.tool for event in events if isinstance(event, StepEvent)] == [
         "timetable", "timetable", None, None,
     ]  # fmt: skip
 
@@ -205,17 +205,17 @@ def test_a_reply_of_the_table_is_read_as_it_says(row: tuple[str, ...]) -> None:
     toolbox = Toolbox((add, multiply, log))
     step = dialect(name).parse(reply.replace("⏎", "\n"))
     if said.startswith("advice: "):
-        assert isinstance(step, Malformed)
+        assert isinstance(step, Unreadable)
         assert said.removeprefix("advice: ") in step.advice
     else:
         assert shown(step, toolbox) == meant(said)
 
 
 def shown(step: Step, toolbox: Toolbox) -> tuple[str, object]:
-    if isinstance(step, Act):
+    if isinstance(step, ToolCall):
         call = toolbox.resolve(step)
         return call.tool.name, call.arguments
-    assert isinstance(step, Finish), step
+    assert isinstance(step, FinalAnswer), step
     return "answer:", step.answer
 
 
@@ -230,7 +230,7 @@ def test_an_answer_without_its_label_is_read_as_the_page_says(name: str) -> None
     assert len(table) == 11
     for reply, outcome in table:
         text = reply.replace("⏎", "\n").replace("...", '"confidence": 0.9')
-        kind = Finish if outcome == "an answer" else Malformed
+        kind = FinalAnswer if outcome == "an answer" else Unreadable
         assert isinstance(read_step(dialect(name), text, ANSWER_KEYS), kind), reply
 
 
@@ -243,11 +243,13 @@ def test_text_from_outside_is_shown_as_the_page_says() -> None:
 @pytest.mark.parametrize("place", range(3))
 def test_a_dialect_is_written_as_it_is_shown(place: int) -> None:
     name = ("classic", "pause", "xml")[place]
-    act = Act("multiply", {"a": 2, "b": 4}, "The product first.", id="1" if name == "xml" else "")
+    act = ToolCall(
+        "multiply", {"a": 2, "b": 4}, "The product first.", id="1" if name == "xml" else ""
+    )
     parts = (
         dialect(name).render(act),
         dialect(name).observation("8.0", act),
-        dialect(name).render(Finish("8", "Now I know.")),
+        dialect(name).render(FinalAnswer("8", "Now I know.")),
     )
     assert blocks("docs/react.md", "text")[place] == "\n\n".join(parts) + "\n"
 
@@ -284,6 +286,6 @@ def test_the_dialect_of_the_page_is_short_and_reads_what_it_writes() -> None:
     code = blocks("docs/react.md", "python")[-1]
     assert 15 < len(code.splitlines()) < 50
     terse = run(code)["Terse"]()
-    for step in (Act("add", {"a": 1}, "First."), Finish("7", "So."), Finish("a\nb")):
+    for step in (ToolCall("add", {"a": 1}, "First."), FinalAnswer("7", "So."), FinalAnswer("a\nb")):
         assert terse.parse(terse.render(step)) == step
-    assert isinstance(terse.parse(terse.observation("7\nSAY 9")), Malformed)
+    assert isinstance(terse.parse(terse.observation("7\nSAY 9")), Unreadable)

@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.tags import AlbumDates, Chosen, Track, Wanted, dates
+from chart_binder.domain.tags import AlbumDates, ChosenIds, DecidedTrack, WantedFields, dates
 from chart_binder.domain.verdict import BestKnown, FirstRelease
 from chart_binder.rules.decide import decide
 from chart_binder.rules.first_release import first_release
@@ -49,8 +49,8 @@ def test_a_certain_year_has_no_other() -> None:
     assert (first.best_known, first.best.date) == (UNSET, "1981-03-02")
 
 
-def written(first: FirstRelease, album: AlbumDates, **now: str) -> Wanted:
-    track = Track(Chosen(None, "group", None, None), BUNDLE, first)
+def written(first: FirstRelease, album: AlbumDates, **now: str) -> WantedFields:
+    track = DecidedTrack(ChosenIds(None, "group", None, None), BUNDLE, first)
     return dates(track, {key: (text,) for key, text in now.items()}, album)
 
 

@@ -12,10 +12,10 @@ from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.tags import (
     AlbumDates,
-    Chosen,
+    ChosenIds,
+    DecidedTrack,
     Policy,
     ReleaseTrack,
-    Track,
     WholeRelease,
     WriteOptions,
 )
@@ -37,20 +37,20 @@ SAMPLER = {
     "releases": [{"mb_release_id": "hits", "title": "Hits!", "date": "1974-05-01"}],
 }  # fmt: skip
 ORIGINAL = Path(__file__).with_name("original_dates.txt")
-CHOSEN = Chosen("recording", "group", "release", "evh=1")
+CHOSEN = ChosenIds("recording", "group", "release", "evh=1")
 
 
 def track(
     date: str | None = "1975-10-31",
     *,
     certain: bool = True,
-    chosen: Chosen = CHOSEN,
+    chosen: ChosenIds = CHOSEN,
     **recording: Any,
-) -> Track:
+) -> DecidedTrack:
     candidate = {"mb_recording_id": "recording", "rg_candidates": [GROUP, SAMPLER]} | recording
     bundle = read_bundle({"recording_title": "T", "recording_candidates": [candidate]})
     first = FirstRelease(date, certain, "a reason") if date else None
-    return Track(chosen, bundle, first)
+    return DecidedTrack(chosen, bundle, first)
 
 
 def fields(**texts: str) -> dict[str, tuple[str, ...]]:
@@ -95,7 +95,7 @@ def test_of_two_fields_the_one_that_is_later_is_replaced(
         (track("1974-10-31/1975"), "the year of the first release is not certain"),
     ],
 )
-def test_without_a_certain_year_the_dates_stay(one: Track, why: str) -> None:
+def test_without_a_certain_year_the_dates_stay(one: DecidedTrack, why: str) -> None:
     now = fields(original_date="2004", date="2004", recording_mbid="mine")
     for album in (AlbumDates(), AlbumDates(also_date=True)):
         wanted = tags.dates(one, now, album)
@@ -164,7 +164,7 @@ def test_a_note_is_under_keys_of_its_own() -> None:
         "note_release_mbid": ("release",),
         "decision_trace": ("evh=1",),
     }
-    uncertain = tags.note(track(certain=False, chosen=Chosen("r", "group", None, None)), now)
+    uncertain = tags.note(track(certain=False, chosen=ChosenIds("r", "group", None, None)), now)
     assert uncertain.fields["note_original_date"] == ()
     assert uncertain.fields["note_release_mbid"] == ()
     assert "decision_trace" not in uncertain.fields

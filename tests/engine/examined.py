@@ -7,9 +7,9 @@ from typing import Any
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.llm.events import ReplayedRun
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
-from chart_binder.llm.result import AdjudicationResult, Outcome, Standing
+from chart_binder.llm.result import AdjudicationResult, Outcome, RulesAgreement
 from chart_binder.llm.second_reading import FIRST_RELEASE
-from chart_binder.react.transcript import Observed, Replied
+from chart_binder.react.transcript import ObservationEvent, ReplyEvent
 from chart_binder.rules.labels import Labels
 from engine.forms import ELSEWHERE
 from engine.runs import TOOLS, Run
@@ -36,7 +36,7 @@ def examine(run: Run) -> None:
 def _examine_choice(run: Run) -> None:
     """The group is what a reply names, in the evidence or in an observation."""
     labels = Labels.of(read_bundle(run.evidence))
-    said = "\n".join(event.content for event in run.events if isinstance(event, Replied))
+    said = "\n".join(event.content for event in run.events if isinstance(event, ReplyEvent))
     label = next((name for name, known in labels.ids.items() if known == run.result.crg_mbid), None)
     names = {run.result.crg_mbid, label}
     assert any(name in said for name in names if name)
@@ -49,9 +49,11 @@ def _examine_acceptance(run: Run) -> None:
     assert result.crg_mbid in labels.titles
     assert result.rr_mbid is None or labels.home[result.rr_mbid] == result.crg_mbid
     assert result.confidence >= run.config.review_threshold
-    assert result.rules is Standing.CONFIRMED
+    assert result.rules is RulesAgreement.CONFIRMED
     assert all(check.passed for check in result.checks)
-    seen = [event for event in run.events if isinstance(event, Observed) and not event.error]
+    seen = [
+        event for event in run.events if isinstance(event, ObservationEvent) and not event.error
+    ]
     for fact in result.facts:
         if fact.before is not None and fact.verified:
             assert fact.readings[-1].reading == FIRST_RELEASE

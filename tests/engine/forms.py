@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from chart_binder.react.dialect import Dialect
-from chart_binder.react.steps import Act, Finish
+from chart_binder.react.steps import FinalAnswer, ToolCall
 
 HOLE: Final = "@@"
 PAGE: Final = "https://discography.example/single"
@@ -34,10 +34,10 @@ def form_of(dialect: Dialect, *, bounded: bool) -> str:
     Its confidence is `bounded`, or any number that JSON can write.
     """
     acts = (
-        dialect.render(Act("web_search", {"query": HOLE}, HOLE)),
-        dialect.render(Act("web_fetch", {"url": PAGE}, HOLE)),
+        dialect.render(ToolCall("web_search", {"query": HOLE}, HOLE)),
+        dialect.render(ToolCall("web_fetch", {"url": PAGE}, HOLE)),
     )
-    finish = dialect.render(Finish(f"{HOLE}{HOLE}", HOLE))
+    finish = dialect.render(FinalAnswer(f"{HOLE}{HOLE}", HOLE))
     return "\n".join(_rules((*acts, finish), _answer(_SURE if bounded else {"type": "number"})))
 
 

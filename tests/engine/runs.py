@@ -31,7 +31,7 @@ def adjudicated(config: LLMConfig) -> Run:
     """Adjudicate one of two recordings, by the seed."""
     evidence = golden("s90-aiko") if config.seed % 2 else year_only_single()
     events: list[AnyEvent] = []
-    adjudicator = ReActAdjudicator(config, tools=TOOLS, watch=events.append)
+    adjudicator = ReActAdjudicator(config, tools=TOOLS, on_event=events.append)
     result = adjudicator.adjudicate(evidence)
     return Run(config, evidence, result, tuple(events))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from chart_binder.react.transcript import Replied, Stepped
+from chart_binder.react.transcript import ReplyEvent, StepEvent
 from engine.cases import WAYS, Case, cases
 from engine.examined import examine
 
@@ -32,13 +32,13 @@ def test_whatever_is_written_becomes_a_typed_outcome(case: Case) -> None:
         assert steps
 
 
-def _whole_steps(events: Iterable[object]) -> Iterator[Stepped]:
+def _whole_steps(events: Iterable[object]) -> Iterator[StepEvent]:
     """Yield the steps of replies that were not cut off."""
     is_cut = False
     for event in events:
-        if isinstance(event, Replied):
+        if isinstance(event, ReplyEvent):
             is_cut = event.done_reason == "length"
-        elif isinstance(event, Stepped) and not is_cut:
+        elif isinstance(event, StepEvent) and not is_cut:
             yield event
 
 

@@ -20,7 +20,7 @@ from typing import Literal, Self
 import msgspec
 
 from chart_binder.config import FetchConfig, LLMConfig
-from chart_binder.errors import RefusedError, UnknownHostError
+from chart_binder.errors import AddressForbiddenError, UnknownHostError
 from chart_binder.net import trusted_authorities
 from chart_binder.react.tools import Observation, ToolError
 from chart_binder.web.fetch import PageFetcher
@@ -125,7 +125,7 @@ def measured(wanted: Fetching) -> Outcome:
         text = observed.content if isinstance(observed, Observation) else str(observed)
     except ToolError as error:
         text = str(error)
-        result = "refused" if isinstance(error.__cause__, RefusedError) else "failed"
+        result = "refused" if isinstance(error.__cause__, AddressForbiddenError) else "failed"
     seconds, cpu_seconds = time.monotonic() - started, time.process_time() - started_cpu
     queued = _queued_seconds() - queued
     grown_mb = (_largest_kb() - before_kb) / 1024

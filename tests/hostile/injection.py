@@ -14,7 +14,7 @@ from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult as Result
 from chart_binder.llm.result import Outcome
 from chart_binder.react.tools import Observation, Tool
-from chart_binder.react.transcript import AnyEvent, Observed, Said
+from chart_binder.react.transcript import AnyEvent, MessageEvent, ObservationEvent
 from chart_binder.rules.decide import decide
 from chart_binder.web.fetch import PageFetcher
 from chart_binder.web.tools import web_fetch, web_search
@@ -117,9 +117,9 @@ def _run(
     by_code: list[str] = []
 
     def listen(event: AnyEvent) -> None:
-        if isinstance(event, Said):
+        if isinstance(event, MessageEvent):
             by_code.append(event.content)
-        elif isinstance(event, Observed) and event.remark:
+        elif isinstance(event, ObservationEvent) and event.remark:
             by_code.append(event.remark)
 
     model = ObedientModel(
@@ -131,7 +131,7 @@ def _run(
     )
     bundle = read_bundle(year_only_single())
     tools = _naive(payload, port, raw) if is_naive else _guarded(config)
-    adjudicator = ReActAdjudicator(config, chat=model, tools=tools, watch=listen)
+    adjudicator = ReActAdjudicator(config, chat=model, tools=tools, on_event=listen)
     result = adjudicator.adjudicate(bundle, decide(bundle, RulesConfig()))
     return result, model.group
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.dates_in_text import find_dates
-from chart_binder.react.conversation import Message, Reply, Terms
+from chart_binder.react.conversation import GenerationOptions, Message, Reply
 
 _ADDRESS = re.compile(r"https?://[^\s<>()|]+")
 _ORDERS = re.compile(
@@ -65,9 +65,9 @@ class ObedientModel:
         """The group that it named."""
         return str(json.loads(self.said[0])["crg_mbid"])
 
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+    def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
         """Return the next turn: a search, a call for each page, the answer."""
-        del terms
+        del options
         if messages[0].content.startswith("# Second reading\n"):
             return Reply('{"reading": "first_release"}')
         turn = sum(message.role == "assistant" for message in messages)

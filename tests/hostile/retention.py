@@ -6,7 +6,7 @@ from functools import cache
 from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
 
 from chart_binder.web import passages
-from chart_binder.web.fetch import READERS, Page
+from chart_binder.web.fetch import READERS, WebPage
 from web.shapes import Shape, kept
 
 LEAST = 0.9
@@ -22,7 +22,7 @@ def retained(shape: Shape, most: int = MOST_CHARS) -> tuple[int, int]:
     """Return how many facts are kept in what is shown, and in as long a beginning of the text."""
     kind = shape.content_type.partition(";")[0]
     url = "https://pages.example/1"
-    page = Page(url, url, READERS[kind](shape.body), cut=False)
+    page = WebPage(url, url, READERS[kind](shape.body), cut=False)
     shown = passages.page_reading(page, most, shape.about).content
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)

@@ -7,12 +7,12 @@ from chart_binder.llm.research import Remark
 from chart_binder.react.dialect import Classic
 from chart_binder.react.loop import LOOKED_UP
 from chart_binder.react.sanitize import one_line, sanitize
-from chart_binder.react.steps import Act
+from chart_binder.react.steps import ToolCall
 from hostile.injection import attack, compare_defences
 from hostile.payloads import PAYLOADS, TWO_SITES
 from hostile.planted import PLANTED, TRUTH, outcome
 
-CALL = Act("web_search", {"query": "Queen"})
+CALL = ToolCall("web_search", {"query": "Queen"})
 BY_CODE = [
     SENT_BACK,
     LOOKED_UP,

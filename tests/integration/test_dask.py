@@ -22,10 +22,10 @@ import pytest
 from chart_binder.batch import WorkerSetup
 from chart_binder.config import Config, StoreConfig
 from chart_binder.errors import ClusterError, PluginError, StoreError, UsageError
-from chart_binder.jobs.batch import Album, OpenCase
+from chart_binder.jobs.batch import Album, OpenFile
 from chart_binder.jobs.batch.dask import (
     DaskExecutor,
-    Packed,
+    PackedRun,
     connect,
     gather_album,
     let_go,
@@ -197,9 +197,9 @@ def test_what_kills_its_workers_fails_alone(home: Path, losing_cluster: DaskClus
     with open_store(f"sqlite:///{home / 'store.db'}") as store:
         here = WorkerSetup(Config(), RunVersions("poison", "rules")).worker(store)
         with connect(losing_cluster.address) as connection:
-            executor = DaskExecutor(connection, Packed.of("poison", Poison().open), here, 1, 1)
+            executor = DaskExecutor(connection, PackedRun.of("poison", Poison().open), here, 1, 1)
             gathered = executor.gather(album)
-            adjudicated = executor.adjudicate(OpenCase(album.paths[0], None, case))
+            adjudicated = executor.adjudicate(OpenFile(album.paths[0], None, case))
             (file,), answer = gathered.result(300).outcomes, adjudicated.result(300)
             executor.close()
     told = "the Dask worker died each of 2 times that it was begun"
@@ -220,7 +220,7 @@ def test_a_file_given_twice_is_answered_twice_until_recalled(
     config = Config(store=StoreConfig(url=f"sqlite:///{home / 'store.db'}"))
     with open_store(config.store.url) as store:
         setup = WorkerSetup(config, RunVersions("twice", "rules"), is_frozen=True)
-        packed, here = Packed.of("twice", setup.for_other_processes().open), setup.worker(store)
+        packed, here = PackedRun.of("twice", setup.for_other_processes().open), setup.worker(store)
         with (
             contextlib.chdir(home),
             connect(cluster.address) as there,
@@ -248,7 +248,7 @@ def test_a_worker_that_joins_a_run_that_is_to_stop_begins_nothing(tmp_path: Path
         ).for_other_processes()
         stop("stopped")
         gathered = gather_album(
-            Packed.of("stopped", setup.open), (str(tmp_path / "0" / "album" / "song.flac"),)
+            PackedRun.of("stopped", setup.open), (str(tmp_path / "0" / "album" / "song.flac"),)
         )
         let_go("stopped")
     assert not gathered.outcomes
@@ -262,9 +262,9 @@ def test_two_runs_each_keep_their_logs(
     config = Config(store=StoreConfig(url=f"sqlite:///{tmp_path / 'canon.db'}"))
     open_store(config.store.url).close()  # it is there before workers look for it, as in a run
 
-    def packed(run: str) -> Packed:
+    def packed(run: str) -> PackedRun:
         setup = WorkerSetup(config, RunVersions(run, "rules")).for_other_processes()
-        return Packed.of(run, setup.open)
+        return PackedRun.of(run, setup.open)
 
     with (
         connect(cluster.address) as one,

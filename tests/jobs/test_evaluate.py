@@ -19,9 +19,9 @@ from chart_binder.jobs.decide import Case, Decider, Decision, State
 from chart_binder.jobs.evaluate import (
     EvaluationReport,
     GoldenCase,
+    Grade,
     InvalidLine,
     ListedYear,
-    Mark,
     compare_years,
     evaluate,
     read_golden,
@@ -58,23 +58,23 @@ def changed(**changes: Any) -> Decision:
 
 
 # (claim, decision, expected, mark of the group, mark of the release, exit status)
-MARKS: list[tuple[str, Decision, dict[str, Any], Mark, Mark, int]] = [
-    ("all right", DECIDED, ALL, Mark.RIGHT, Mark.RIGHT, 0),
-    ("acceptable release", changed(rr_mbid="A.2"), ALL, Mark.RIGHT, Mark.RIGHT, 0),
-    ("no release asked", DECIDED, {"crg_mbid": "A"}, Mark.RIGHT, Mark.UNSCORED, 0),
-    ("wrong group", DECIDED, ALL | {"crg_mbid": "S"}, Mark.WRONG, Mark.UNSCORED, 1),
-    ("wrong release", changed(rr_mbid="A.3"), ALL, Mark.RIGHT, Mark.WRONG, 1),
-    ("needless release", DECIDED, ALL | NO_RELEASE, Mark.RIGHT, Mark.WRONG, 1),
-    ("no release named", changed(rr_mbid=None), ALL, Mark.RIGHT, Mark.OPEN, 3),
-    ("open, should be decided", OPEN, ALL, Mark.OPEN, Mark.UNSCORED, 3),
-    ("rightly open", OPEN, NOTHING, Mark.RIGHT, Mark.UNSCORED, 0),
-    ("must stay open", DECIDED, NOTHING, Mark.WRONG, Mark.UNSCORED, 1),
-    ("another rule", changed(crg_rule="CRG:EARLIEST_OFFICIAL"), ALL, Mark.RIGHT, Mark.RIGHT, 1),
+MARKS: list[tuple[str, Decision, dict[str, Any], Grade, Grade, int]] = [
+    ("all right", DECIDED, ALL, Grade.RIGHT, Grade.RIGHT, 0),
+    ("acceptable release", changed(rr_mbid="A.2"), ALL, Grade.RIGHT, Grade.RIGHT, 0),
+    ("no release asked", DECIDED, {"crg_mbid": "A"}, Grade.RIGHT, Grade.UNSCORED, 0),
+    ("wrong group", DECIDED, ALL | {"crg_mbid": "S"}, Grade.WRONG, Grade.UNSCORED, 1),
+    ("wrong release", changed(rr_mbid="A.3"), ALL, Grade.RIGHT, Grade.WRONG, 1),
+    ("needless release", DECIDED, ALL | NO_RELEASE, Grade.RIGHT, Grade.WRONG, 1),
+    ("no release named", changed(rr_mbid=None), ALL, Grade.RIGHT, Grade.OPEN, 3),
+    ("open, should be decided", OPEN, ALL, Grade.OPEN, Grade.UNSCORED, 3),
+    ("rightly open", OPEN, NOTHING, Grade.RIGHT, Grade.UNSCORED, 0),
+    ("must stay open", DECIDED, NOTHING, Grade.WRONG, Grade.UNSCORED, 1),
+    ("another rule", changed(crg_rule="CRG:EARLIEST_OFFICIAL"), ALL, Grade.RIGHT, Grade.RIGHT, 1),
     ("another rule of the release, though none is asked", DECIDED,
-     {"crg_mbid": "A", "rr_rule": "RR:ORIGIN_COUNTRY_EARLIEST"}, Mark.RIGHT, Mark.UNSCORED, 1),
-    ("by the model", changed(decided_by="llm", crg_rule="CRG:X"), ALL, Mark.RIGHT, Mark.RIGHT, 0),
-    ("only for review", changed(state=State.REVIEW), ALL, Mark.OPEN, Mark.UNSCORED, 3),
-    ("not asked", Decision(State.ERROR, error="no model"), ALL, Mark.FAILED, Mark.UNSCORED, 1),
+     {"crg_mbid": "A", "rr_rule": "RR:ORIGIN_COUNTRY_EARLIEST"}, Grade.RIGHT, Grade.UNSCORED, 1),
+    ("by the model", changed(decided_by="llm", crg_rule="CRG:X"), ALL, Grade.RIGHT, Grade.RIGHT, 0),
+    ("only for review", changed(state=State.REVIEW), ALL, Grade.OPEN, Grade.UNSCORED, 3),
+    ("not asked", Decision(State.ERROR, error="no model"), ALL, Grade.FAILED, Grade.UNSCORED, 1),
 ]  # fmt: skip
 
 
@@ -83,12 +83,12 @@ MARKS: list[tuple[str, Decision, dict[str, Any], Mark, Mark, int]] = [
     [pytest.param(*row[1:], id=row[0]) for row in MARKS],
 )
 def test_a_decision_is_marked_against_what_is_expected(
-    decision: Decision, expected: dict[str, Any], crg: Mark, rr: Mark, status: int
+    decision: Decision, expected: dict[str, Any], crg: Grade, rr: Grade, status: int
 ) -> None:
     report = scored(decision, **expected)
     assert getattr(report.crg, crg.value) == 1
-    assert report.rr.cases == (rr is not Mark.UNSCORED)
-    assert rr is Mark.UNSCORED or getattr(report.rr, rr.value) == 1
+    assert report.rr.cases == (rr is not Grade.UNSCORED)
+    assert rr is Grade.UNSCORED or getattr(report.rr, rr.value) == 1
     assert report.status == status
     assert (len(report.wrong), len(report.open)) == (status == 1, status == 3)
 

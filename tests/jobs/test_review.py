@@ -15,7 +15,7 @@ from chart_binder.domain.records import local_time
 from chart_binder.domain.verdict import SaidBy
 from chart_binder.errors import CanonError
 from chart_binder.jobs.decide import Case, Decider, Decision, State
-from chart_binder.jobs.overrides import Named, accept, choose, keep, reject
+from chart_binder.jobs.overrides import PersonChoice, accept, choose, keep, reject
 from chart_binder.jobs.review import (
     ReviewCase,
     find_case,
@@ -167,7 +167,7 @@ def test_a_second_verdict_takes_the_place_of_the_first(store: Store, put: Put) -
     assert reject(store, case, "no").files == 2
     assert store.overrides.all() == {}
     assert queue(store) == []
-    other = reject(store, case, "the single", Named(SINGLE))
+    other = reject(store, case, "the single", PersonChoice(SINGLE))
     assert [each.crg_mbid for each in store.overrides.all().values()] == [SINGLE]
     third = keep(store, case)
     assert "is removed: C1 'Bohemian Rhapsody', said 2" in third.notes[0]
@@ -186,7 +186,7 @@ def test_another_override_is_not_replaced_unasked(store: Store, put: Put, tmp_pa
     with pytest.raises(CanonError, match=said):
         accept(store, other, RULES)
     with pytest.raises(CanonError, match="--replace"):
-        reject(store, other, "no", Named(RECORDING.groups[2].mb_rg_id))
+        reject(store, other, "no", PersonChoice(RECORDING.groups[2].mb_rg_id))
     assert list(store.overrides.all().values()) == [first]
     ruled = accept(store, other, RULES, replaces=True)
     assert [each.crg_mbid for each in store.overrides.all().values()] == [SINGLE]
@@ -306,8 +306,8 @@ def test_a_dry_verdict_keeps_nothing(store: Store, put: Put) -> None:
     store.verdicts.take_back(before.saved)
     for given in (
         accept(store, case, RULES, is_dry=True),
-        choose(store, case, Named(SINGLE), "", RULES, is_dry=True),
-        choose(store, case, Named(first_date="1975"), "", RULES, is_dry=True),
+        choose(store, case, PersonChoice(SINGLE), "", RULES, is_dry=True),
+        choose(store, case, PersonChoice(first_date="1975"), "", RULES, is_dry=True),
         reject(store, case, "no", is_dry=True),
         keep(store, case, is_dry=True),
     ):

@@ -22,7 +22,7 @@ from chart_binder.jobs.stored_decisions import (
     stored_bundle,
 )
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.react.transcript import Said
+from chart_binder.react.transcript import MessageEvent
 from chart_binder.store import Store
 from golden.bundles import golden
 
@@ -78,7 +78,7 @@ def test_what_is_no_file_is_not_kept(saver: DecisionSaver, tmp_path: Path) -> No
 def test_a_transcript_is_kept_from_its_file_or_as_it_came(
     saver: DecisionSaver, song: Path, tmp_path: Path, is_file: bool
 ) -> None:
-    event = Said(role="user", content="what is it?")
+    event = MessageEvent(role="user", content="what is it?")
     recorded = tmp_path / "2026-run.jsonl"
     recorded.write_bytes(msgspec.json.encode(event) + b"\n")
     result = AdjudicationResult(Outcome.REVIEW, transcript=str(recorded) if is_file else (event,))

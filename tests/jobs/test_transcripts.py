@@ -15,7 +15,7 @@ from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.conversation import Reply
 from chart_binder.react.tools import Observation, ToolError
-from chart_binder.react.transcript import AnyEvent, Observed, Stepped
+from chart_binder.react.transcript import AnyEvent, ObservationEvent, StepEvent
 from golden.bundles import year_only_single
 from integration.services import call
 
@@ -73,7 +73,7 @@ RUNS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
 def told(path: Path) -> list[AnyEvent]:
     """Return the steps and the observations of a recorded run."""
     events = read_run(path.read_bytes().splitlines(keepends=True))
-    return [event for event in events if isinstance(event, Stepped | Observed)]
+    return [event for event in events if isinstance(event, StepEvent | ObservationEvent)]
 
 
 def recorded(folder: Path, *replies: str | Reply, **config: Any) -> tuple[Path, AdjudicationResult]:
@@ -97,7 +97,9 @@ def test_a_run_comes_to_the_same_without_its_tools(name: str, tmp_path: Path) ->
     took = before["usage"].pop("model_seconds"), after["usage"].pop("model_seconds")
     assert max(took) < 0.5
     assert after | {"transcript": None} == before | {"transcript": None}
-    assert [event for event in again if isinstance(event, Stepped | Observed)] == told(path)
+    assert [event for event in again if isinstance(event, StepEvent | ObservationEvent)] == told(
+        path
+    )
 
 
 def test_a_fact_that_a_foreign_tool_brought_is_checked_as_it_was(tmp_path: Path) -> None:

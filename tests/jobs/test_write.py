@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import VerdictKind, VerdictRecord
-from chart_binder.domain.tags import Chosen
+from chart_binder.domain.tags import ChosenIds
 from chart_binder.jobs.decide import Decider, Decision, State
 from chart_binder.jobs.stored_decisions import save_decisions
 from chart_binder.jobs.write import Plan, Planned, Planner, WriteReport, WriteStatus, writable_ids
@@ -36,7 +36,7 @@ def said(kind: VerdictKind, crg: str | None = None, reason: str = "") -> Verdict
 
 
 ACCEPT, REJECT = said(VerdictKind.ACCEPT), said(VerdictKind.REJECT, reason="a cover")
-TAKEN = Chosen(RECORDING, GROUP, RELEASE, "evh=1")
+TAKEN = ChosenIds(RECORDING, GROUP, RELEASE, "evh=1")
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ TAKEN = Chosen(RECORDING, GROUP, RELEASE, "evh=1")
         (by_model(Outcome.REVIEW, state=State.REVIEW), None, "a person has to look at it"),
         (by_model(Outcome.REVIEW, state=State.REVIEW), ACCEPT, TAKEN),
         (by_model(), REJECT, "a person rejected it"),
-        (by_model(), said(VerdictKind.ACCEPT, OTHER), Chosen(RECORDING, OTHER, None, "evh=1")),
+        (by_model(), said(VerdictKind.ACCEPT, OTHER), ChosenIds(RECORDING, OTHER, None, "evh=1")),
         (Decision(State.ERROR, error="asleep"), None, "error: asleep"),
         (Decision(State.UNDECIDED, rationale="dim"), None, "undecided: dim"),
         (Decision(State.UNDECIDED, rationale="dim"), ACCEPT, "nothing was decided: dim"),
@@ -57,7 +57,7 @@ TAKEN = Chosen(RECORDING, GROUP, RELEASE, "evh=1")
     ],
 )
 def test_writable_ids(
-    decision: Decision, verdict: VerdictRecord | None, chosen: Chosen | str
+    decision: Decision, verdict: VerdictRecord | None, chosen: ChosenIds | str
 ) -> None:
     found = writable_ids(decision, verdict)
     if isinstance(chosen, str):

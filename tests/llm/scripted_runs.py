@@ -10,7 +10,7 @@ from chart_binder.chat.scripted import Scripted
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.jobs.transcripts import replay
-from chart_binder.llm.events import Read, ReadingScript
+from chart_binder.llm.events import ReadingEvent, ReadingScript
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Check
 from chart_binder.react.conversation import ChatModel, Reply
@@ -65,7 +65,7 @@ def adjudicated(
     *replies: str | Reply,
     chat: ChatModel | None = None,
     page: str | Mapping[str, str] = f"{QUOTE}.",
-    readings: Iterable[str | Read] = YES,
+    readings: Iterable[str | ReadingEvent] = YES,
     evidence: Mapping[str, Any] | None = None,
     record: Path | None = None,
     parts: dict[str, Any] | None = None,
@@ -86,7 +86,10 @@ def adjudicated(
     more = {"tools": [Tool.of(web_search), Tool.of(web_fetch)], "record": record} | (parts or {})
     if chat is None:
         chat = Scripted(replies)
-        read = (each if isinstance(each, Read) else Read(reading=each) for each in readings)
+        read = (
+            each if isinstance(each, ReadingEvent) else ReadingEvent(reading=each)
+            for each in readings
+        )
         chat.readings = ReadingScript(read)  # type: ignore[assignment] # with kinds and sources
     adjudicator = ReActAdjudicator(LLMConfig(enabled=True, **config), chat=chat, **more)
     bundle = read_bundle(evidence or year_only_single())

@@ -9,8 +9,8 @@ import pytest
 from chart_binder.config import AcceptanceConfig
 from chart_binder.jobs.transcripts import replay
 from chart_binder.llm.acceptance import SENT_BACK
-from chart_binder.llm.events import Read
-from chart_binder.llm.result import AdjudicationResult, Outcome, Standing, why_not_written
+from chart_binder.llm.events import ReadingEvent
+from chart_binder.llm.result import AdjudicationResult, Outcome, RulesAgreement, why_not_written
 from chart_binder.llm.second_reading import MAX_READINGS
 from golden.bundles import golden, year_only_single
 from llm.scripted_runs import (
@@ -49,7 +49,7 @@ def told(result: AdjudicationResult) -> list[str]:
 def test_rules_decide_with_a_new_fact_that_was_verified() -> None:
     result = adjudicated(*DECIDED)
     assert (result.outcome, result.crg_mbid, result.rr_mbid) == (Outcome.ACCEPTED, ALBUM, LP)
-    assert (result.rules, result.problem) == (Standing.CONFIRMED, None)
+    assert (result.rules, result.problem) == (RulesAgreement.CONFIRMED, None)
     assert (result.confidence, result.stated_confidence) == (0.9, 0.9)
     assert "ALBUM_LEAD_WINDOW gives C2" in check(result, "rules").detail
     (fact,) = result.facts
@@ -105,7 +105,7 @@ def test_everything_else_is_a_proposal_that_says_what_is_missing(
 def test_verified_facts_decide_whatever_the_model_chose(answer: str, page: str, crg: str) -> None:
     result = adjudicated(look(), answer, page=page)
     assert (result.outcome, result.crg_mbid, result.iterations) == (Outcome.ACCEPTED, crg, 2)
-    assert (result.rules, failed(result)) == (Standing.CONFIRMED, [])
+    assert (result.rules, failed(result)) == (RulesAgreement.CONFIRMED, [])
     assert told(result) == [], "the remark below the page said what the rules give"
 
 
@@ -130,10 +130,10 @@ def test_a_candidate_without_an_official_release_is_only_proposed() -> None:
 def test_what_the_rules_decide_without_any_fact_the_model_may_agree_with() -> None:
     document = golden("lead-bohemian")
     agreed = adjudicated(final(), evidence=document)
-    assert (agreed.outcome, agreed.rules) == (Outcome.ACCEPTED, Standing.CONFIRMED)
+    assert (agreed.outcome, agreed.rules) == (Outcome.ACCEPTED, RulesAgreement.CONFIRMED)
     assert agreed.independent_sources == 0
     other = adjudicated(final("C1"), final("C1"), evidence=document)
-    assert (other.outcome, other.rules) == (Outcome.REVIEW, Standing.CONTRADICTED)
+    assert (other.outcome, other.rules) == (Outcome.REVIEW, RulesAgreement.CONTRADICTED)
     null = adjudicated(final(None), final(), evidence=document)
     assert (null.outcome, null.iterations) == (Outcome.ACCEPTED, 2)
     for result in (other, null):
@@ -292,10 +292,10 @@ DOUBTED = {TRUSTED: f"{QUOTE}.", PAGE: SECOND}
 def test_another_date_of_the_record_that_was_read_is_a_contradiction(
     second: str, reading: str | None, is_contradiction: bool
 ) -> None:
-    line = Read(kind="contradiction", source=PAGE, reading=reading or "first_release")
+    line = ReadingEvent(kind="contradiction", source=PAGE, reading=reading or "first_release")
     result = adjudicated(
         look(), look(PAGE), final(facts=[DAY]), page={TRUSTED: f"{QUOTE}.", PAGE: second},
-        readings=[Read(reading="first_release"), line],
+        readings=[ReadingEvent(reading="first_release"), line],
     )  # fmt: skip
     assert (result.outcome is Outcome.REVIEW) == is_contradiction, result
     assert ("contradiction" in failed(result)) == is_contradiction
@@ -314,7 +314,10 @@ def test_another_date_of_the_record_that_was_read_is_a_contradiction(
 
 
 def test_a_contradiction_goes_back_with_both_passages_and_may_be_resolved() -> None:
-    lines = [Read(reading="first_release"), Read(kind="contradiction", reading="first_release")]
+    lines = [
+        ReadingEvent(reading="first_release"),
+        ReadingEvent(kind="contradiction", reading="first_release"),
+    ]
     answer = final(facts=[DAY])
     result = adjudicated(look(), look(PAGE), answer, answer, page=DOUBTED, readings=lines)
     (back,) = told(result)
@@ -327,10 +330,10 @@ def test_contradictions_that_cannot_be_read_mean_review() -> None:
     urls = [f"https://site{number}.example/" for number in range(9)]
     pages = {url: f"Bohemian Rhapsody was released on {n} May 1975." for n, url in
              enumerate(urls, start=1)} | {TRUSTED: f"{QUOTE}."}  # fmt: skip
-    others = [Read(kind="contradiction", reading="other_release")] * 9
+    others = [ReadingEvent(kind="contradiction", reading="other_release")] * 9
     result = adjudicated(
         look(), *map(look, urls), final(facts=[DAY]), page=pages, max_iterations=20,
-        readings=[Read(reading="first_release"), *others],
+        readings=[ReadingEvent(reading="first_release"), *others],
     )  # fmt: skip
     assert result.outcome is Outcome.REVIEW
     assert "it could not be read" in (result.problem or "")
@@ -340,7 +343,10 @@ def test_contradictions_that_cannot_be_read_mean_review() -> None:
 def test_a_replay_keeps_a_contradiction_open_that_was_not_read_when_it_was_recorded(
     tmp_path: Path,
 ) -> None:
-    lines = [Read(reading="first_release"), Read(kind="contradiction", reading="other_release")]
+    lines = [
+        ReadingEvent(reading="first_release"),
+        ReadingEvent(kind="contradiction", reading="other_release"),
+    ]
     answer = final(facts=[DAY])
     result = adjudicated(
         look(), look(PAGE), answer, page=DOUBTED, readings=lines, record=tmp_path

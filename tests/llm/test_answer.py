@@ -7,7 +7,7 @@ import pytest
 
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.llm.answer import CONFIDENCE_WORDS, read_answer, read_confidence, read_id
-from chart_binder.react.loop import RefusedError
+from chart_binder.react.loop import AnswerRefusedError
 from chart_binder.rules.labels import Labels
 from golden.bundles import year_only_single
 
@@ -49,14 +49,14 @@ def test_an_id_is_a_label_a_bare_id_an_address_or_none(written: object, meant: s
     ],
 )
 def test_what_is_no_id_is_refused_with_the_right_form(written: object) -> None:
-    with pytest.raises(RefusedError, match=r'"crg_mbid" is .*write a label such as "C1"'):
+    with pytest.raises(AnswerRefusedError, match=r'"crg_mbid" is .*write a label such as "C1"'):
         read_id(written, "crg_mbid")
 
 
 def test_a_release_is_named_by_label_id_or_address_of_a_release() -> None:
     assert read_id(f"https://musicbrainz.org/release/{ID}", "rr_mbid") == ID
     for written in (f"https://musicbrainz.org/release-group/{ID}", "A Night at the Opera"):
-        with pytest.raises(RefusedError):
+        with pytest.raises(AnswerRefusedError):
             read_id(written, "rr_mbid")
 
 
@@ -113,7 +113,7 @@ def test_confidence_is_normalised_to_a_share(written: object, meant: float) -> N
      "very sure", "", [0.9], {"value": 1}, "NaN", "inf", "9" * 5000],
 )  # fmt: skip
 def test_a_confidence_that_means_nothing_is_refused(written: object) -> None:
-    with pytest.raises(RefusedError, match=r'"confidence" is .*a number from 0 to 1'):
+    with pytest.raises(AnswerRefusedError, match=r'"confidence" is .*a number from 0 to 1'):
         read_confidence(written)
 
 
@@ -122,7 +122,7 @@ IMPOSSIBLE = (math.nan, math.inf, -0.1, "-5%", 101, "101%", 10**400, "NaN", "-in
 
 @pytest.mark.parametrize("written", IMPOSSIBLE, ids=lambda written: repr(written)[:9])
 def test_an_impossible_confidence_is_refused_in_the_last_turn_too(written: object) -> None:
-    with pytest.raises(RefusedError, match=r'"confidence" is'):
+    with pytest.raises(AnswerRefusedError, match=r'"confidence" is'):
         read_confidence(written, default=0.5)
 
 
@@ -164,7 +164,7 @@ def test_an_answer_is_read_whole() -> None:
     ],
 )
 def test_an_answer_that_cannot_be_read_is_refused_with_the_defect(text: str, word: str) -> None:
-    with pytest.raises(RefusedError, match=word):
+    with pytest.raises(AnswerRefusedError, match=word):
         read_answer(text)
 
 

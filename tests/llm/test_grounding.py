@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chart_binder.config import AcceptanceConfig
-from chart_binder.llm.events import Read
+from chart_binder.llm.events import ReadingEvent
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.steps import Document
 from chart_binder.react.tools import Observation, Tool
@@ -34,8 +34,8 @@ TITLED = "Title: Bohemian Rhapsody - Wikipedia\n"
 
 def cited(page: str, **changes: object) -> AdjudicationResult:
     """Return the result of a run that reads one page and cites it for a fact."""
-    elsewhere = [Read(kind="contradiction", reading="other_release")] * 5
-    readings = [*(Read(reading=said) for said in YES), *elsewhere]
+    elsewhere = [ReadingEvent(kind="contradiction", reading="other_release")] * 5
+    readings = [*(ReadingEvent(reading=said) for said in YES), *elsewhere]
     return adjudicated(look(), final(facts=[DAY | changes]), page=page, readings=readings)
 
 

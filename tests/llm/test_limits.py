@@ -12,9 +12,9 @@ from chart_binder.chat.ollama import connect
 from chart_binder.chat.scripted import Scripted
 from chart_binder.config import LLMConfig
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.llm.answer import ANSWER_KEYS, last_word
+from chart_binder.llm.answer import ANSWER_KEYS, final_request
 from chart_binder.llm.result import Outcome
-from chart_binder.react.conversation import ChatError, Message, Reply, Terms
+from chart_binder.react.conversation import ChatError, GenerationOptions, Message, Reply
 from chart_binder.rules.labels import Labels
 from golden.bundles import year_only_single
 from llm.scripted_runs import DAY, ELSEWHERE, QUOTE, TRUSTED, YES, adjudicated, is_replayed, look
@@ -98,7 +98,7 @@ def test_the_last_turn_may_be_like_the_others() -> None:
 
 def test_the_schema_has_reasons_before_the_choice_and_no_label_that_is_not_there() -> None:
     labels = Labels.of(read_bundle(year_only_single()))
-    schema: Any = last_word(labels).schema
+    schema: Any = final_request(labels).schema
     assert list(schema["properties"]) == ["rationale", "crg_mbid", "rr_mbid", "confidence"]
     assert {*schema["properties"], "facts"} == {*ANSWER_KEYS}
     assert schema["properties"]["crg_mbid"]["enum"] == ["C1", "C2", "C3", None]
@@ -117,10 +117,10 @@ def test_a_run_ends_in_time_however_slow_the_model(tmp_path: Path) -> None:
 
 def test_a_run_that_has_no_time_left_is_replayed_to_the_same_result(tmp_path: Path) -> None:
     class Slow(Scripted):
-        def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+        def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
             if len(self.asked) == 1:
                 raise ChatError("cut off")
-            reply = super().reply(messages, terms)
+            reply = super().reply(messages, options)
             end = monotonic() + 0.05
             while monotonic() < end:
                 pass

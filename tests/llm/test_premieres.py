@@ -10,7 +10,7 @@ import pytest
 from chart_binder.config import AcceptanceConfig
 from chart_binder.domain.clauses import Subject
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.llm.events import Read
+from chart_binder.llm.events import ReadingEvent
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.llm.second_reading import inquiry
 from chart_binder.web.documents import SourceText
@@ -44,7 +44,7 @@ def fact(source: str = WIKI, about: str = "Night Opera", **changes: str) -> dict
 def played(
     table: str,
     facts: list[dict[str, str]],
-    readings: list[str | Read],
+    readings: list[str | ReadingEvent],
     pages: Mapping[str, str] | None = None,
     crg: str = "Night Opera",
     **more: Any,
@@ -69,10 +69,10 @@ DECIDED = [
     (TIE, [fact(FANS)], [YES, YES], {FANS: FIRST, SHOP: AGAIN}),
     (TIE, [fact(value="yes", field="first appearance")], [YES], {WIKI: FIRST}),
     (TIE, [fact(value="Night Opera (Album)")], [YES], {WIKI: FIRST}),
-    (TIE, [fact()], [YES, Read(kind="contradiction", reading="other_title")],
+    (TIE, [fact()], [YES, ReadingEvent(kind="contradiction", reading="other_title")],
      {WIKI: FIRST, SHOP: OTHER}),
     # Nobody cites it, and code finds a rival that a reading says is none.
-    (TIE, [], [YES, YES, Read(kind="contradiction", reading="other_title")],
+    (TIE, [], [YES, YES, ReadingEvent(kind="contradiction", reading="other_title")],
      {FANS: FIRST, SHOP: AGAIN, "https://c.example/3": OTHER}),
     (LONE, [fact(about="Hits", quote="first appeared on Hits")], [YES],
      {WIKI: "Night Tram first appeared on Hits, a sampler."}),
@@ -81,7 +81,7 @@ DECIDED = [
 
 @pytest.mark.parametrize(("table", "facts", "readings", "pages"), DECIDED)
 def test_a_premiere_that_sources_and_readings_bear_out_decides_what_no_date_does(
-    tmp_path: Path, table: str, facts: list[dict[str, str]], readings: list[str | Read],
+    tmp_path: Path, table: str, facts: list[dict[str, str]], readings: list[str | ReadingEvent],
     pages: dict[str, str],
 ) -> None:  # fmt: skip
     crg = "Hits" if table == LONE else "Night Opera"
@@ -95,16 +95,16 @@ def test_a_premiere_that_sources_and_readings_bear_out_decides_what_no_date_does
 PROPOSED = [
     # The same, and what is missing for a decision.
     (TIE, [fact(FANS)], [YES], {FANS: FIRST}, "one more independent source for premiere of"),
-    (TIE, [], [YES, YES, Read(kind="contradiction", reading=YES)],
+    (TIE, [], [YES, YES, ReadingEvent(kind="contradiction", reading=YES)],
      {FANS: FIRST, SHOP: AGAIN, "https://c.example/3": OTHER}, "first came out on C1 'Day Opera'"),
     (TIE, [fact()], [NO], {WIKI: FIRST}, "says other_release"),
     (TIE, [fact()], [OPEN], {WIKI: FIRST}, "says unclear"),
     (TIE, [fact(quote="Night Tram first appeared on Night Opera")], [NO],  # an entry of a list
      {WIKI: "- Night Tram first appeared on Night Opera"}, "says other_release"),
-    (TIE, [fact()], [YES, Read(kind="contradiction", reading=YES)], {WIKI: FIRST, SHOP: OTHER},
-     "that it first came out on C1 'Day Opera'"),
-    (TIE, [fact()], [YES, Read(kind="contradiction", reading=OPEN)], {WIKI: FIRST, SHOP: OTHER},
-     "may say that it first came out on C1 'Day Opera'"),
+    (TIE, [fact()], [YES, ReadingEvent(kind="contradiction", reading=YES)],
+     {WIKI: FIRST, SHOP: OTHER}, "that it first came out on C1 'Day Opera'"),
+    (TIE, [fact()], [YES, ReadingEvent(kind="contradiction", reading=OPEN)],
+     {WIKI: FIRST, SHOP: OTHER}, "may say that it first came out on C1 'Day Opera'"),
     (TIE, [fact(quote="Night Tram is on Night Opera")], [YES],
      {WIKI: "Night Tram is on Night Opera"}, "does not give 'true'"),
     (TIE, [fact(quote="")], [YES],
@@ -121,7 +121,7 @@ PROPOSED = [
 
 @pytest.mark.parametrize(("table", "facts", "readings", "pages", "missing"), PROPOSED)
 def test_any_other_premiere_is_a_proposal_that_says_what_is_missing(
-    tmp_path: Path, table: str, facts: list[dict[str, str]], readings: list[str | Read],
+    tmp_path: Path, table: str, facts: list[dict[str, str]], readings: list[str | ReadingEvent],
     pages: dict[str, str], missing: str,
 ) -> None:  # fmt: skip
     result = played(table, facts, readings, pages, record=tmp_path)

@@ -17,13 +17,13 @@ from chart_binder.config import LLMConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import ConfigError, EvidenceError, PluginError
 from chart_binder.llm import react_adjudicator
-from chart_binder.llm.events import Result, read_run
+from chart_binder.llm.events import ResultEvent, read_run
 from chart_binder.llm.react_adjudicator import ReActAdjudicator, search_topic
 from chart_binder.llm.recording import failed_services
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.react.conversation import Message, Reply, Terms
+from chart_binder.react.conversation import GenerationOptions, Message, Reply
 from chart_binder.react.tools import SAYS_NOTHING, Observation, RunContext, Tool
-from chart_binder.react.transcript import AnyEvent, Observed, Replied, Stepped
+from chart_binder.react.transcript import AnyEvent, ObservationEvent, ReplyEvent, StepEvent
 from chart_binder.testing import Play
 from golden.bundles import crowd, year_only_single
 from llm.scripted_runs import (
@@ -59,7 +59,7 @@ def test_a_defect_of_a_chat_model_is_an_error_and_the_run_is_kept(
         model_id = "broken"
         asked = 0
 
-        def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+        def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
             self.asked += 1
             if self.asked == 1:
                 return Reply(look())
@@ -73,7 +73,7 @@ def test_a_defect_of_a_chat_model_is_an_error_and_the_run_is_kept(
     assert "the chat model 'broken'" in (result.problem or "")
     assert bool(caplog.records) == isinstance(gives, Exception)
     (path,) = tmp_path.iterdir()
-    assert isinstance(_events(path)[-1], Result)
+    assert isinstance(_events(path)[-1], ResultEvent)
 
 
 def test_not_knowing_is_rejected_however_sure() -> None:
@@ -177,10 +177,10 @@ def test_the_transcript_is_recorded_as_it_happens_for_its_owner_alone(tmp_path: 
     assert path.stat().st_mode & 0o077 == 0
     events = _events(path)
     assert [type(event).__name__ for event in events] == [
-        "Run", "Said", "Said", "Replied", "Stepped", "Observed", "Replied", "Stepped", "Read",
-        "Result",
+        "StartEvent", "MessageEvent", "MessageEvent", "ReplyEvent", "StepEvent", "ObservationEvent",
+        "ReplyEvent", "StepEvent", "ReadingEvent", "ResultEvent",
     ]  # fmt: skip
-    assert isinstance(events[-1], Result)
+    assert isinstance(events[-1], ResultEvent)
     assert events[-1].result["crg_mbid"] == ALBUM
     assert AdjudicationResult.from_json(result.to_json()) == result
 
@@ -198,13 +198,13 @@ def test_a_watcher_sees_every_event_and_a_listener_hears_what_is_written() -> No
     events: list[AnyEvent] = []
 
     class Aloud(Scripted):
-        def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
-            assert terms.listen
-            terms.listen("so")
-            return super().reply(messages, terms)
+        def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
+            assert options.on_token
+            options.on_token("so")
+            return super().reply(messages, options)
 
     adjudicator = ReActAdjudicator(
-        CONFIG, chat=Aloud([final()]), tools=[], watch=events.append, listen=heard.append
+        CONFIG, chat=Aloud([final()]), tools=[], on_event=events.append, on_token=heard.append
     )
     result = adjudicator.adjudicate(year_only_single(), "because I say so")
     assert tuple(events[:-1]) == result.transcript
@@ -261,7 +261,11 @@ DOWN = f"The search service refused the connection. {SAYS_NOTHING}"
 
 
 def call(tool: str, error: str | None) -> tuple[AnyEvent, ...]:
-    return Replied("..."), Stepped("act", 1, tool, {}), Observed(error or "1. A page", 1, (), error)
+    return (
+        ReplyEvent("..."),
+        StepEvent("act", 1, tool, {}),
+        ObservationEvent(error or "1. A page", 1, (), error),
+    )
 
 
 @pytest.mark.parametrize(

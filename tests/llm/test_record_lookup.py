@@ -18,14 +18,14 @@ from chart_binder.config import LLMConfig, MusicBrainzConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.jobs.transcripts import replay
-from chart_binder.llm.events import Brought, read_run
+from chart_binder.llm.events import EvidenceEvent, read_run
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.musicbrainz.client import Client
 from chart_binder.musicbrainz.sibling_lookup import bring_in
 from chart_binder.musicbrainz.source import connect
 from chart_binder.musicbrainz.tool import MemoryCache, musicbrainz
-from chart_binder.react.conversation import Message, Reply, Terms
+from chart_binder.react.conversation import GenerationOptions, Message, Reply
 from chart_binder.react.tools import Observation, Tool
 from chart_binder.rules.decide import decide
 from llm.scripted_runs import is_replayed
@@ -151,10 +151,10 @@ def test_a_record_that_musicbrainz_showed_is_decided_by_rules_and_replayed(
     assert is_replayed(result)
 
 
-def brought_in(transcript: Path) -> list[Brought]:
+def brought_in(transcript: Path) -> list[EvidenceEvent]:
     """Return what records added to the evidence of a recorded run."""
     events = read_run(transcript.read_bytes().splitlines())
-    return [event for event in events if isinstance(event, Brought)]
+    return [event for event in events if isinstance(event, EvidenceEvent)]
 
 
 IMITATED = """At MusicBrainz:
@@ -279,9 +279,9 @@ class Schemas(Scripted):
 
     schema: Any = None
 
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
-        self.schema = terms.schema
-        return super().reply(messages, terms)
+    def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
+        self.schema = options.schema
+        return super().reply(messages, options)
 
 
 def test_the_forced_answer_may_name_what_musicbrainz_showed_and_nothing_else(

@@ -12,13 +12,13 @@ from chart_binder.domain.evidence import Link
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.errors import LookupFailedError
-from chart_binder.llm.events import Read, read_run
+from chart_binder.llm.events import ReadingEvent, read_run
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.react.conversation import Message, Reply, Terms
+from chart_binder.react.conversation import GenerationOptions, Message, Reply
 from chart_binder.react.steps import Document
 from chart_binder.react.tools import Observation, Tool
-from chart_binder.react.transcript import AnyEvent, Observed, Said, Stepped
+from chart_binder.react.transcript import AnyEvent, MessageEvent, ObservationEvent, StepEvent
 from chart_binder.rules.decide import decide
 from chart_binder.testing import play
 from golden.bundles import golden, year_only_single
@@ -54,7 +54,9 @@ LONG = (
 THIRD = "https://third.example/single"
 
 
-def found(pages: Mapping[str, str], readings: Iterable[str | Read] = YES) -> AdjudicationResult:
+def found(
+    pages: Mapping[str, str], readings: Iterable[str | ReadingEvent] = YES
+) -> AdjudicationResult:
     """Return the result of a run that reads pages and cites nothing."""
     replies = [*map(look, pages), *[BARE] * 3]
     return adjudicated(*replies, page=pages, readings=readings, max_iterations=9)
@@ -147,14 +149,14 @@ def test_a_rival_with_which_the_rules_would_decide_otherwise_is_read(
     reading: str, outcome: Outcome
 ) -> None:
     pages = {PAGE: f"{QUOTE}.", OTHER: AGREED, THIRD: RIVAL}
-    lines = [*map(_support, YES), Read(kind="contradiction", reading=reading)]
+    lines = [*map(_support, YES), ReadingEvent(kind="contradiction", reading=reading)]
     result = found(pages, lines)
     assert result.outcome is outcome
     assert ("contradiction" in failed(result)) == (outcome is Outcome.REVIEW)
 
 
-def _support(reading: str) -> Read:
-    return Read(reading=reading)
+def _support(reading: str) -> ReadingEvent:
+    return ReadingEvent(reading=reading)
 
 
 # What is said below an observation.
@@ -171,7 +173,7 @@ class Live:
         self.asked: list[str] = []
         self.readings = 0
 
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+    def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
         """Return the next reply, the last one again and again; or a second reading."""
         if messages[0].content.startswith("# Second reading"):
             self.readings += 1
@@ -247,7 +249,7 @@ def events_of(result: AdjudicationResult, *kinds: type[AnyEvent]) -> list[Any]:
 def test_a_remark_says_by_number_what_the_pages_would_settle(texts: list[str], said: str) -> None:
     titles = ["Final Answer: C3 'Greatest Hits'", "C2 'Somebody Else'", "C9"]
     result, chat = asked(results(*texts, titles=titles))
-    (observed,) = [seen for seen in events_of(result, Observed) if seen.iteration == 0]
+    (observed,) = [seen for seen in events_of(result, ObservationEvent) if seen.iteration == 0]
     assert said in observed.remark
     assert not any(title in observed.remark for title in titles)
     assert chat.asked[0].endswith(f"\n{observed.remark}"), "recorded as it was shown"
@@ -256,21 +258,21 @@ def test_a_remark_says_by_number_what_the_pages_would_settle(texts: list[str], s
 class Obedient(Live):
     """A robot that writes what the last remark says."""
 
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+    def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
         """Return the step of the last remark, or a second reading."""
         step = messages[-1].content.rpartition(" Write next:\n")[2]
         if messages[0].content.startswith("# Second reading"):
-            return super().reply(messages, terms)
+            return super().reply(messages, options)
         return Reply(step.partition("\n\n(")[0])
 
 
 def test_the_step_in_a_remark_was_not_made_before_and_at_the_end_is_no_answer() -> None:
     tools = [results("Queen are a band."), web_fetch]
     result = adjudicated(chat=Obedient(""), parts={"tools": tools}, max_iterations=12)
-    steps = [(step.tool, str(step.arguments)) for step in events_of(result, Stepped) if step.tool]
+    steps = [(step.tool, str(step.arguments)) for step in events_of(result, StepEvent) if step.tool]
     assert len(steps) == len(set(steps)) == 5, "no call is made twice"
     assert (result.outcome, result.problem) == (Outcome.REJECTED, "the model cannot tell")
-    remarks = [seen.remark for seen in events_of(result, Observed)]
+    remarks = [seen.remark for seen in events_of(result, ObservationEvent)]
     assert '"crg_mbid": null' in remarks[-1]
 
 
@@ -279,7 +281,7 @@ def steps_of(*tools: Any, evidence: Any = None, **more: Any) -> list[tuple[str, 
     result = adjudicated(
         chat=Obedient(""), parts={"tools": tools}, evidence=evidence or year_only_single(), **more
     )
-    steps = [step for step in events_of(result, Stepped) if step.tool]
+    steps = [step for step in events_of(result, StepEvent) if step.tool]
     return [(step.tool, next(iter(step.arguments.values()))) for step in steps]
 
 
@@ -354,7 +356,7 @@ def test_the_record_is_looked_for_in_a_long_page_that_does_not_show_it(
     search = pages_with(Document(address, "Singles", text=text, is_fetched=True))
     tools = [search, web_fetch]
     result = adjudicated(chat=Obedient(""), parts={"tools": tools}, max_iterations=9)
-    steps = events_of(result, Stepped)
+    steps = events_of(result, StepEvent)
     finds = [step.arguments for step in steps if step.arguments and step.arguments.get("find")]
     assert (steps[1].tool == "web_fetch") is (wanted and is_trusted)
     assert finds == ([{"url": address, "find": "Bohemian Rhapsody"}] if wanted else [])
@@ -362,16 +364,16 @@ def test_the_record_is_looked_for_in_a_long_page_that_does_not_show_it(
 
 def test_of_two_dates_that_tie_both_are_said_and_another_step_is_proposed() -> None:
     result, _ = asked(results(f"{QUOTE}.", RIVAL), web_fetch)
-    (observed, *_) = events_of(result, Observed)
+    (observed, *_) = events_of(result, ObservationEvent)
     assert "came out 1975-10-31, by result 1, but 1975-05-02 by result 2. If" in observed.remark
     tie = "1975-10-31 and 1975-05-02 of C1 'Bohemian Rhapsody' are borne out alike"
     assert tie in observed.remark
     assert "Action: web_search" in observed.remark, "which tells them apart"
     weighed, _ = asked(results(f"{QUOTE}.", AGREED, RIVAL), web_fetch)
-    assert "alike" not in events_of(weighed, Observed)[0].remark
+    assert "alike" not in events_of(weighed, ObservationEvent)[0].remark
     same_group = "Bohemian Rhapsody was released on 7 November 1975."
     agreed, _ = asked(results(f"{QUOTE}.", same_group), web_fetch)
-    assert "alike" not in events_of(agreed, Observed)[0].remark
+    assert "alike" not in events_of(agreed, ObservationEvent)[0].remark
 
 
 @pytest.mark.parametrize("texts", [[f"{QUOTE}."], [f"{QUOTE}.", RIVAL]])
@@ -379,13 +381,15 @@ def test_before_the_last_turn_an_answer_is_proposed_that_says_what_is_missing(
     texts: list[str],
 ) -> None:
     result, _ = asked(results(*texts), max_iterations=1)
-    (observed,) = events_of(result, Observed)
+    (observed,) = events_of(result, ObservationEvent)
     answer = json.loads("{" + observed.remark.partition("{")[2])
     assert (answer["crg_mbid"], answer["confidence"]) == ("C2", 0.7)
     assert "Another site has to say so, too." in answer["rationale"]
     assert ("borne out alike" in answer["rationale"]) == (len(texts) > 1)
     more, _ = asked(results(*texts), max_iterations=2)
-    assert '"crg_mbid"' not in events_of(more, Observed)[0].remark, "there is a turn to search in"
+    assert '"crg_mbid"' not in events_of(more, ObservationEvent)[0].remark, (
+        "there is a turn to search in"
+    )
 
 
 def test_a_robot_that_writes_what_a_remark_says_decides_what_two_sites_say() -> None:
@@ -399,7 +403,7 @@ def test_nothing_is_remarked_where_the_rules_decide_the_evidence() -> None:
         results(f"{QUOTE}."), replies=['Action: web_search\nAction Input: {"query": "x"}', BARE],
         evidence=golden("lead-bohemian"),
     )  # fmt: skip
-    assert [seen.remark for seen in events_of(result, Observed)] == [None]
+    assert [seen.remark for seen in events_of(result, ObservationEvent)] == [None]
     assert result.outcome is Outcome.ACCEPTED
 
 
@@ -411,17 +415,17 @@ FIRST = 'Queen "Bohemian Rhapsody" single release date'
 def test_the_first_search_is_recorded_as_turn_0_and_costs_none(tmp_path: Path) -> None:
     result, chat = asked(results(f"{QUOTE}.", AGREED), record=tmp_path)
     assert (result.outcome, result.iterations) == (Outcome.ACCEPTED, 1)
-    steps = events_of(result, Stepped)
+    steps = events_of(result, StepEvent)
     assert [(step.iteration, step.kind, step.tool) for step in steps] == [
         (0, "act", "web_search"), (1, "finish", None),
     ]  # fmt: skip
     assert steps[0].arguments == {"query": FIRST}
     assert steps[0].thought.startswith("It is open: the single 'Bohemian Rhapsody' is only dated")
-    (observed,) = events_of(result, Observed)
+    (observed,) = events_of(result, ObservationEvent)
     assert observed.iteration == 0
     assert [document.number for document in observed.documents] == [1, 2]
     assert f"Already looked up: web_search {json.dumps({'query': FIRST})}" in chat.asked[0]
-    opening = [message.content for message in events_of(result, Said)]
+    opening = [message.content for message in events_of(result, MessageEvent)]
     assert not any("Already looked up" in text for text in opening)
 
 
@@ -462,18 +466,18 @@ def test_without_a_question_or_a_search_nothing_is_looked_up(
     more: dict[str, Any], tools: list[Any]
 ) -> None:
     result, _ = asked(*tools, **more)
-    assert [step.tool for step in events_of(result, Stepped) if step.iteration == 0] == []
+    assert [step.tool for step in events_of(result, StepEvent) if step.iteration == 0] == []
 
 
 def test_a_script_or_a_canned_transcript_without_a_turn_0_makes_none(tmp_path: Path) -> None:
     result = adjudicated(look(), BARE, BARE, record=tmp_path)
-    assert {step.iteration for step in events_of(result, Stepped)} == {1, 2, 3}
+    assert {step.iteration for step in events_of(result, StepEvent)} == {1, 2, 3}
     file = tmp_path / "canned.jsonl"
     file.write_text(json.dumps({"type": "reply", "content": final(None)}) + "\n", "utf-8")
     with play(file, tools=[results(f"{QUOTE}.")]) as run:
         adjudicator = ReActAdjudicator(LLMConfig(enabled=True), chat=run, tools=run.tools)
         played = adjudicator.adjudicate(year_only_single())
-    assert events_of(played, Observed) == []
+    assert events_of(played, ObservationEvent) == []
 
 
 # What MusicBrainz links to.
@@ -539,7 +543,7 @@ def test_a_date_in_the_structure_of_a_linked_page_decides_without_search_or_read
     result, chat = linked(*addresses, article=infobox("31 October 1975"), record=tmp_path)
     assert (result.outcome, result.crg_mbid) == (Outcome.ACCEPTED, ALBUM), result.problem
     assert (chat.readings, result.usage.readings, result.iterations) == (0, 0, 1)
-    assert [step.tool for step in events_of(result, Stepped) if step.tool] == ["linked_pages"]
+    assert [step.tool for step in events_of(result, StepEvent) if step.tool] == ["linked_pages"]
     (fact,) = [fact for fact in result.facts if fact.verified]
     assert (fact.value, fact.trusted, fact.cited) == ("1975-10-31", True, False)
     assert is_replayed(result)
@@ -550,7 +554,7 @@ def test_long_linked_pages_are_shown_in_what_room_their_dates_leave() -> None:
     most, last = LLMConfig().fetch.max_chars, "Queen released it on 31 October 1975."
     long = "".join(f"<p>{n}. {'a single by Queen, ' * 16}" for n in range(30)) + f"<p>{last}"
     result, _ = linked(ARTICLE, article=infobox("31 October 1975") + long)
-    [seen] = [each for each in events_of(result, Observed) if each.documents]
+    [seen] = [each for each in events_of(result, ObservationEvent) if each.documents]
     stated, shown = (document.text for document in seen.documents)
     assert stated.startswith("first release")
     assert most * 0.8 < len(stated) + len(shown) <= most
@@ -577,7 +581,7 @@ def test_two_linked_pages_that_disagree_are_a_contradiction() -> None:
 )
 def test_what_linked_pages_do_not_settle_is_searched_for(more: dict[str, Any]) -> None:
     result, _ = linked(ITEM, offered=[results(f"{QUOTE}.", AGREED)], **more)
-    steps = [step for step in events_of(result, Stepped) if step.iteration == 0]
+    steps = [step for step in events_of(result, StepEvent) if step.iteration == 0]
     assert [step.tool for step in steps] == ["linked_pages", "web_search"]
     assert (result.outcome, result.crg_mbid) == (Outcome.ACCEPTED, ALBUM)
 
@@ -585,5 +589,5 @@ def test_what_linked_pages_do_not_settle_is_searched_for(more: dict[str, Any]) -
 def test_no_link_is_read_where_wikipedia_is_off() -> None:
     off = ToolsConfig(wikipedia=False)
     result, _ = linked(ITEM, offered=[results("Queen are a band.")], tools=off)
-    steps = [step for step in events_of(result, Stepped) if step.iteration == 0]
+    steps = [step for step in events_of(result, StepEvent) if step.iteration == 0]
     assert [step.tool for step in steps] == ["web_search"]

@@ -8,10 +8,10 @@ import pytest
 
 from chart_binder.chat.scripted import Scripted
 from chart_binder.config import AcceptanceConfig
-from chart_binder.llm.events import Read, read_run
+from chart_binder.llm.events import ReadingEvent, read_run
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.llm.second_reading import MAX_READINGS
-from chart_binder.react.conversation import ChatError, Message, Reply, Terms
+from chart_binder.react.conversation import ChatError, GenerationOptions, Message, Reply
 from golden.bundles import golden
 from llm.scripted_runs import (
     DAY,
@@ -41,12 +41,12 @@ class Reader:
     def __init__(self, replies: Sequence[str], reading: str | Exception) -> None:
         self._script = Scripted(replies)
         self._reading = reading
-        self.asked: list[tuple[tuple[Message, ...], Terms]] = []
+        self.asked: list[tuple[tuple[Message, ...], GenerationOptions]] = []
 
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+    def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
         if not messages[0].content.startswith("# Second reading\n"):
-            return self._script.reply(messages, terms)
-        self.asked.append((tuple(messages), terms))
+            return self._script.reply(messages, options)
+        self.asked.append((tuple(messages), options))
         if isinstance(self._reading, Exception):
             raise self._reading
         return Reply(self._reading, prompt_tokens=200, completion_tokens=8, seconds=0.5)
@@ -71,17 +71,17 @@ PAGE_READ = """Title: Bohemian Rhapsody - Wikipedia
 def test_the_question_has_a_fixed_form_and_stands_alone() -> None:
     result, chat = read(page=PAGE_READ)
     assert result.outcome is Outcome.ACCEPTED
-    (((message,), terms),) = chat.asked
+    (((message,), options),) = chat.asked
     assert message.role == "user"
     assert message.content + "\n" == GOLDEN.read_text("utf-8")
-    assert terms.temperature == 0
-    assert terms.schema == {
+    assert options.temperature == 0
+    assert options.schema == {
         "type": "object",
         "properties": {"on_sale": {"enum": ["not said", "31 October 1975"]}},
         "required": ["on_sale"],
         "additionalProperties": False,
     }
-    assert not terms.stop
+    assert not options.stop
 
 
 def test_a_passage_is_short_however_long_the_page() -> None:
@@ -214,7 +214,7 @@ def test_readings_are_recorded_counted_and_replayed(tmp_path: Path) -> None:
     result, _ = read(replies=TWO, record=tmp_path)
     assert result.outcome is Outcome.ACCEPTED
     events = read_run(Path(str(result.transcript)).read_bytes().splitlines(keepends=True))
-    lines = [event for event in events if isinstance(event, Read)]
+    lines = [event for event in events if isinstance(event, ReadingEvent)]
     assert [(line.source, line.kind, line.fact, line.iteration) for line in lines] == [
         (PAGE, "support", 0, 3), (OTHER, "support", 1, 3),
     ]  # fmt: skip
@@ -238,15 +238,18 @@ def test_a_reading_that_is_no_longer_recorded_is_unclear_in_a_replay(tmp_path: P
     ("lines", "outcome"),
     [
         ([], Outcome.REVIEW),
-        ([Read(reading="first_release", source=TRUSTED)], Outcome.ACCEPTED),
-        ([Read(reading="first_release", source=OTHER)], Outcome.REVIEW),
-        ([Read(reading="first_release", content="another passage")], Outcome.REVIEW),
-        ([Read(reading="first_release", kind="contradiction")], Outcome.REVIEW),
-        ([Read(reading="other_release"), Read(reading="first_release", source=TRUSTED)],
+        ([ReadingEvent(reading="first_release", source=TRUSTED)], Outcome.ACCEPTED),
+        ([ReadingEvent(reading="first_release", source=OTHER)], Outcome.REVIEW),
+        ([ReadingEvent(reading="first_release", content="another passage")], Outcome.REVIEW),
+        ([ReadingEvent(reading="first_release", kind="contradiction")], Outcome.REVIEW),
+        ([ReadingEvent(reading="other_release"),
+          ReadingEvent(reading="first_release", source=TRUSTED)],
          Outcome.ACCEPTED),
     ],
 )  # fmt: skip
-def test_a_reading_line_answers_what_it_names(lines: Sequence[Read], outcome: Outcome) -> None:
+def test_a_reading_line_answers_what_it_names(
+    lines: Sequence[ReadingEvent], outcome: Outcome
+) -> None:
     assert adjudicated(*ONE, readings=lines).outcome is outcome
 
 
@@ -326,7 +329,7 @@ def test_the_raw_answer_is_recorded_and_read_anew(tmp_path: Path) -> None:
     answer = '{ "reading" : "first_release", "because": "issued" }'
     result, _ = read(answer, record=tmp_path)
     lines = Path(str(result.transcript)).read_bytes().splitlines(keepends=True)
-    [event] = [each for each in read_run(lines) if isinstance(each, Read)]
+    [event] = [each for each in read_run(lines) if isinstance(each, ReadingEvent)]
     assert (event.answer, event.reading) == (answer, "first_release")
     changed = [line.replace(b"first_release\\", b"other_title\\") for line in lines]
     Path(str(result.transcript)).write_bytes(b"".join(changed))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chart_binder.config import AcceptanceConfig
-from chart_binder.llm.events import Read
+from chart_binder.llm.events import ReadingEvent
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from golden.bundles import year_only_single
 from llm.scripted_runs import (
@@ -136,7 +136,10 @@ PROMO = "Title: Queen\n> Bohemian Rhapsody, EMI 2375, a promo of 1975 in a white
 def test_another_value_of_the_record_contradicts_if_it_is_read_so(
     reading: str, *, is_decided: bool
 ) -> None:
-    lines = [Read(reading="first_release"), Read(kind="contradiction", reading=reading)]
+    lines = [
+        ReadingEvent(reading="first_release"),
+        ReadingEvent(kind="contradiction", reading=reading),
+    ]
     pages = {TRUSTED: f"{TITLED}> {SAID}.", OTHER: PROMO}
     replies = (look(), look(OTHER), *[final("C1", facts=[ONE])] * 2)
     result = adjudicated(*replies, page=pages, readings=lines, evidence=unknown("status"))

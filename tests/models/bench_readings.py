@@ -21,7 +21,7 @@ from pathlib import Path
 
 from chart_binder.chat.openai import connect
 from chart_binder.config import LLMConfig
-from chart_binder.react.conversation import ChatModel, Message, Terms, ask
+from chart_binder.react.conversation import ChatModel, GenerationOptions, Message, ask
 from models.forms import FORMS, Form
 from models.passages import Question, read_questions
 
@@ -74,8 +74,8 @@ def play(form: Form, questions: Iterable[Question], chat: ChatModel) -> Iterator
     for question in questions:
         started, answers = time.monotonic(), []
         for part in form.parts:
-            terms = Terms(schema=part.schema(question), temperature=0.0)
-            reply = ask(chat, [Message("user", part.text(question))], terms)
+            options = GenerationOptions(schema=part.schema(question), temperature=0.0)
+            reply = ask(chat, [Message("user", part.text(question))], options)
             answers.append(reply.content)
             if part.ends is not None and part.ends(question, reply.content):
                 break

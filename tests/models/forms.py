@@ -12,7 +12,7 @@ from chart_binder.domain.clauses import says_release
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.dates_in_text import states
 from chart_binder.llm.answer import object_schema
-from chart_binder.llm.second_reading import READINGS, Inquiry, inquiry
+from chart_binder.llm.second_reading import READINGS, ReadingQuestion, inquiry
 from models.passages import Question
 
 Schema = Mapping[str, object]
@@ -76,7 +76,7 @@ def _written(asked: Question) -> str:
 # Five labels at once, which is what is asked of structure and of contradictions.
 
 
-def _labelled(asked: Question) -> Inquiry:
+def _labelled(asked: Question) -> ReadingQuestion:
     assert asked.place
     return inquiry("contradiction", asked.subject, asked.fields["date"], asked.place)
 
@@ -89,7 +89,7 @@ FIVE_LABELS = Form(
 # What is asked of prose that is to support a date.
 
 
-def _installed(asked: Question) -> Inquiry:
+def _installed(asked: Question) -> ReadingQuestion:
     assert asked.place
     return inquiry("support", asked.subject, asked.fields["date"], asked.place)
 

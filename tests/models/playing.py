@@ -22,7 +22,7 @@ from chart_binder.domain.verdict import FirstRelease
 from chart_binder.jobs.decide import Decider
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.react.conversation import ChatModel, Message, Reply, Terms
+from chart_binder.react.conversation import ChatModel, GenerationOptions, Message, Reply
 from chart_binder.react.tools import Tool
 from chart_binder.web.fetch import PageFetcher
 from chart_binder.web.tools import web_fetch, web_search, wikipedia
@@ -183,11 +183,11 @@ class Robot:
     guesses: bool = True
     model_id: str = "robot"
 
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+    def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
         """Return the next step."""
         text = messages[-1].content
         proposed = _PROPOSED.findall(text)
-        if terms.schema is None:
+        if options.schema is None:
             first = f"Thought: It is the first.\nFinal Answer: {_FIRST % json.dumps('C1')}"
             return _counted(messages, proposed[-1].strip() if proposed else first)
         if proposed and '"crg_mbid"' in proposed[-1]:
@@ -217,17 +217,17 @@ class Table:
         """The name of who researches."""
         return self.researcher.model_id
 
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+    def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
         """Return a reply of the one that is asked."""
         asked = messages[-1].content
         if not asked.startswith(_SECOND_READING):
-            return self.researcher.reply(messages, terms)
+            return self.researcher.reply(messages, options)
         if self.reader is None:
             reply = _counted(messages, AGREED)
         elif isinstance(self.reader, HonestReader):
             reply = _counted(messages, self.reader.reply(asked))
         else:
-            reply = self.reader.reply(messages, terms)
+            reply = self.reader.reply(messages, options)
         self.asked.append((asked, reply.content))
         return reply
 

@@ -9,7 +9,7 @@ import pytest
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import ArtistId, RecordingId
 from chart_binder.musicbrainz.matching import plausible, same_name, same_title
-from chart_binder.musicbrainz.web_service import Alias, Artist, Credit, Recording
+from chart_binder.musicbrainz.web_service import Alias, Credit, MBArtist, Recording
 from rules.making import cases
 
 LIKENESS = Path(__file__).with_name("likeness.txt")
@@ -21,14 +21,14 @@ def test_titles_and_names_are_alike_or_not(what: str, one: str, other: str, answ
     assert alike(one, other) is alike(other, one) is (answer == "same")
 
 
-def found(name: str, artist: Artist, **fields: Any) -> Recording:
+def found(name: str, artist: MBArtist, **fields: Any) -> Recording:
     usual = {"title": "First Love", "length": "258000", "score": "100"}
     credit = {"artist_credit": (Credit(artist),), "artist_credit_phrase": artist.name}
     return Recording(RecordingId(name), **credit | usual | fields)
 
 
-UTADA = Artist(ArtistId("a"), "宇多田ヒカル", "Utada, Hikaru", alias_list=(Alias("Hikki"),))
-COVER = Artist(ArtistId("b"), "Someone Else", "Else, Someone")
+UTADA = MBArtist(ArtistId("a"), "宇多田ヒカル", "Utada, Hikaru", alias_list=(Alias("Hikki"),))
+COVER = MBArtist(ArtistId("b"), "Someone Else", "Else, Someone")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from chart_binder.domain.evidence import Artist as EvidenceArtist
 from chart_binder.domain.evidence import RecordingCandidate
 from chart_binder.domain.vocabulary import ArtistId, RecordingId
 from chart_binder.musicbrainz.evidence import performance_in, performance_of, same_performance
-from chart_binder.musicbrainz.web_service import Artist, Credit, Recording
+from chart_binder.musicbrainz.web_service import Credit, MBArtist, Recording
 from rules.making import cases
 
 PERFORMANCES = Path(__file__).with_name("performances.txt")
@@ -33,7 +33,7 @@ def recordings(text: str) -> tuple[Recording, RecordingCandidate, EvidenceArtist
         RecordingId("r"),
         length=None if length is None else str(length),
         video="true" if one.get("video") else None,
-        artist_credit=tuple(Credit(Artist(ArtistId(each))) for each in artists),
+        artist_credit=tuple(Credit(MBArtist(ArtistId(each))) for each in artists),
         artist_credit_phrase=one["by"],
         isrc_list=isrcs,
         **of_both,

@@ -9,11 +9,11 @@ from chart_binder.musicbrainz.evidence import country_of, release_groups
 from chart_binder.musicbrainz.web_service import Area, Credit, LabelInfo, Medium, ReleaseEvent
 from chart_binder.rules.names import is_by
 
-GROUP = ws.ReleaseGroup(ReleaseGroupId("g"), "A Night at the Opera", "Album")
+GROUP = ws.MBReleaseGroup(ReleaseGroupId("g"), "A Night at the Opera", "Album")
 
 
 def read(home: str | None = None, **fields: object) -> Release:
-    release = ws.Release(id=ReleaseId("r"), release_group=GROUP, **fields)  # type: ignore[arg-type]
+    release = ws.MBRelease(id=ReleaseId("r"), release_group=GROUP, **fields)  # type: ignore[arg-type]
     (group,) = release_groups([release], home)
     (made,) = group.editions
     return made
@@ -64,7 +64,7 @@ def test_media_are_counted(formats: list[str | None], expected: str | None) -> N
 
 
 def test_a_group_has_the_labels_and_countries_of_all_its_releases() -> None:
-    one = ws.Release(
+    one = ws.MBRelease(
         id=ReleaseId("one"),
         release_group=GROUP,
         label_info_list=(
@@ -74,7 +74,7 @@ def test_a_group_has_the_labels_and_countries_of_all_its_releases() -> None:
         ),
         release_event_list=(event("1975", "GB"), event("1975", "IE")),
     )
-    other = ws.Release(id=ReleaseId("other"), release_group=GROUP, country="US")
+    other = ws.MBRelease(id=ReleaseId("other"), release_group=GROUP, country="US")
     (group,) = release_groups([one, other], None)
     assert group.labels == ("EMI", "Parlophone")
     assert group.countries == ("GB", "IE", "US")
@@ -99,7 +99,7 @@ def test_a_group_has_the_labels_and_countries_of_all_its_releases() -> None:
 def test_an_artist_is_from_where_they_began(
     begin: Area | None, area: Area | None, country: str | None, expected: str | None
 ) -> None:
-    artist = ws.Artist(ArtistId("a"), country=country, area=area, begin_area=begin)
+    artist = ws.MBArtist(ArtistId("a"), country=country, area=area, begin_area=begin)
     assert country_of(artist) == expected
 
 
@@ -116,11 +116,11 @@ def test_an_artist_is_from_where_they_began(
 def test_a_group_credited_otherwise_has_the_ids_of_its_artists(
     credit: str, by: str, has_ids: bool, is_own: bool | None
 ) -> None:
-    credited = (Credit(ws.Artist(ArtistId(by))),)
-    named = ws.ReleaseGroup(
+    credited = (Credit(ws.MBArtist(ArtistId(by))),)
+    named = ws.MBReleaseGroup(
         ReleaseGroupId("g"), artist_credit_phrase=credit, artist_credit=credited
     )
-    release = ws.Release(id=ReleaseId("r"), release_group=named)
+    release = ws.MBRelease(id=ReleaseId("r"), release_group=named)
     (group,) = release_groups([release], None, "Алла Пугачёва")
     assert group.artist_ids == ((by,) if has_ids else None)
     artist = Artist("Алла Пугачёва", ArtistId("a"))

@@ -14,7 +14,7 @@ from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz.source import MusicBrainzSource, connect
 from chart_binder.musicbrainz.tool import MemoryCache, musicbrainz
-from chart_binder.react.steps import Act
+from chart_binder.react.steps import ToolCall
 from chart_binder.react.tools import Observation, Toolbox, ToolError
 from musicbrainz.harness import Harness, edited
 from rules.making import cases
@@ -33,7 +33,7 @@ Look = Callable[[Any], Observation]
 def looker(source: MusicBrainzSource, max_chars: int = 2_000) -> Look:
     config = LLMConfig(fetch=FetchConfig(max_chars=max_chars))
     box = Toolbox([musicbrainz(config, lambda: nullcontext(source.client()))])
-    return lambda arguments: box.resolve(Act("musicbrainz", arguments)).run()
+    return lambda arguments: box.resolve(ToolCall("musicbrainz", arguments)).run()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chart_binder.react.arguments import coerce
-from chart_binder.react.steps import Act
+from chart_binder.react.steps import ToolCall
 from chart_binder.react.tools import Tool, Toolbox, ToolError
 
 WHOLE, NUMBER, TEXT, TRUTH = ({"type": t} for t in ("integer", "number", "string", "boolean"))
@@ -157,7 +157,7 @@ TOOLS = Toolbox([Tool.of(add), Tool.of(greet), Tool.of(now)])
 def test_arguments_fit_in_one_way_or_are_refused(
     tool: str, arguments: dict[str, object] | str, answer: str | None
 ) -> None:
-    act = Act(tool, arguments)
+    act = ToolCall(tool, arguments)
     if answer is None:
         with pytest.raises(ToolError, match=f"You called {tool} with wrong arguments"):
             TOOLS.resolve(act)

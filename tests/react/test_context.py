@@ -17,14 +17,14 @@ from chart_binder.react.context import (
 from chart_binder.react.conversation import Message, Reply
 from chart_binder.react.dialect import Classic
 from chart_binder.react.loop import Budget
-from chart_binder.react.steps import Act, Observation
+from chart_binder.react.steps import Observation, ToolCall
 
 OPENING = (Message("system", "Add up. " * 20), Message("user", "What is 2 + 3?"))
-ACT = Act("fetch", {"url": "https://a.example/"}, "I need to know. " * 20)
+ACT = ToolCall("fetch", {"url": "https://a.example/"}, "I need to know. " * 20)
 
 
 def turn(number: int, length: int = 1_000, thought: str = "I wonder. ") -> Round:
-    act = Act("fetch", {"url": f"https://{number}.example/"}, thought * 20)
+    act = ToolCall("fetch", {"url": f"https://{number}.example/"}, thought * 20)
     seen = Observation(f"{number}" * length, (f"https://{number}.example/",))
     return Round(
         Classic().render(act), act, (CallResult(act, seen),), f"({9 - number} turns left.)"

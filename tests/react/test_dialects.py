@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from benchmarks.bench_parse import SHAPES, work
 from chart_binder import plugins
-from chart_binder.chat.streaming import Cut
+from chart_binder.chat.streaming import ReplyCutter
 from chart_binder.react.arguments import clean_name
 from chart_binder.react.dialect import Classic, Dialect, Pause, Xml
 from chart_binder.react.loop import stop_after_step
 from chart_binder.react.parsing.calls import is_finisher, is_no_tool
 from chart_binder.react.sanitize import sanitize
-from chart_binder.react.steps import Act, Finish, Malformed, Step
+from chart_binder.react.steps import FinalAnswer, Step, ToolCall, Unreadable
 from chart_binder.react.tools import Tool
 
 GROUP = "chart_binder.dialects"
@@ -65,14 +65,14 @@ BARE = SAYING.filter(lambda text: not text.lstrip().startswith("{"))
 ARGUMENTS = st.dictionaries(st.text(), VALUES, max_size=3) | BARE
 IDS = st.from_regex(r"[A-Za-z0-9_.-]{0,12}", fullmatch=True)
 
-ACTS = st.builds(Act, NAMES, ARGUMENTS, WORDS)
-FINISHES = st.builds(Finish, SAYING, WORDS)
+ACTS = st.builds(ToolCall, NAMES, ARGUMENTS, WORDS)
+FINISHES = st.builds(FinalAnswer, SAYING, WORDS)
 SEVERAL = st.builds(
     lambda first, also: replace(first, also=tuple(also)),
-    st.builds(Act, NAMES, ARGUMENTS, WORDS, id=IDS),
+    st.builds(ToolCall, NAMES, ARGUMENTS, WORDS, id=IDS),
     st.lists(
         st.builds(
-            Act,
+            ToolCall,
             st.sampled_from(["f", "web_search", "Look_Up2"]),
             st.dictionaries(st.sampled_from(PIECES[:40]), st.integers(), max_size=2),
             id=IDS,
@@ -97,18 +97,20 @@ TOOLS = (Tool.of(look_up),)
 def bare(step: Step) -> tuple[object, ...]:
     """Return what a step says, without its notes or the ids of its calls."""
     match step:
-        case Act(tool, arguments, thought):
+        case ToolCall(tool, arguments, thought):
             return (tool, dict(arguments) if isinstance(arguments, Mapping) else arguments, thought)
-        case Finish(answer, thought):
+        case FinalAnswer(answer, thought):
             return (answer, thought)
-        case Malformed(advice):
+        case Unreadable(advice):
             return (advice,)
 
 
 @every_dialect
 @unhurried
 @given(step=ACTS | FINISHES)
-def test_a_step_reads_back_as_it_was_written(dialect: Dialect, step: Act | Finish) -> None:
+def test_a_step_reads_back_as_it_was_written(
+    dialect: Dialect, step: ToolCall | FinalAnswer
+) -> None:
     written = dialect.render(step)
     assert bare(dialect.parse(written)) == bare(step)
     assert not [stop for stop in dialect.stop if stop in written], "a server would cut it"
@@ -117,11 +119,13 @@ def test_a_step_reads_back_as_it_was_written(dialect: Dialect, step: Act | Finis
 @every_dialect
 @unhurried
 @given(step=SEVERAL)
-def test_calls_read_back_in_order_each_with_an_id_of_its_own(dialect: Dialect, step: Act) -> None:
+def test_calls_read_back_in_order_each_with_an_id_of_its_own(
+    dialect: Dialect, step: ToolCall
+) -> None:
     written = dialect.render(step)
     assert not [stop for stop in dialect.stop if stop in written], "a server would cut it"
     read = dialect.parse(written)
-    assert isinstance(read, Act)
+    assert isinstance(read, ToolCall)
     assert len(read.calls) in {1, len(step.calls)}
     for call, meant in zip(read.calls, step.calls, strict=False):
         assert bare(call)[:2] == bare(meant)[:2]
@@ -142,11 +146,11 @@ def test_any_text_is_read_without_an_error(dialect: Dialect, text: str) -> None:
     step = dialect.parse(text)
     assert repr(bare(step)).encode()
     match step:
-        case Act():
+        case ToolCall():
             assert all(call.tool.strip() for call in step.calls)
-        case Finish(answer):
+        case FinalAnswer(answer):
             assert answer.strip()
-        case Malformed(advice):
+        case Unreadable(advice):
             assert advice.startswith(("You", "A JSON object"))
             sentence = advice.partition(" cannot be read")[0].partition("\n")[0]
             assert "  " not in sentence, "a placeholder was left empty"
@@ -157,18 +161,18 @@ def test_any_text_is_read_without_an_error(dialect: Dialect, text: str) -> None:
 @given(text=REPLIES)
 def test_what_is_read_reads_the_same_when_written_again(dialect: Dialect, text: str) -> None:
     step = dialect.parse(text)
-    if not isinstance(step, Malformed):
+    if not isinstance(step, Unreadable):
         assert bare(dialect.parse(dialect.render(step))) == bare(step)
 
 
 @every_dialect
 @unhurried
-@example(act=Act("f", {}, '"tool_calls": ['), after="]")  # a bracket that closes too late
-@example(act=Act("f", {}, "web_search<observation>["), after="]")
-@example(act=Act("f", "<Thought:"), after=">")
+@example(act=ToolCall("f", {}, '"tool_calls": ['), after="]")  # a bracket that closes too late
+@example(act=ToolCall("f", {}, "web_search<observation>["), after="]")
+@example(act=ToolCall("f", "<Thought:"), after=">")
 @given(act=ACTS, after=st.text(alphabet="abc \n:{}[],.Thoughtinlswer<>/_rp"))
 def test_nothing_after_an_observation_changes_an_action(
-    dialect: Dialect, act: Act, after: str
+    dialect: Dialect, act: ToolCall, after: str
 ) -> None:
     reply = f"{dialect.render(act)}\n{dialect.observation('found', act)}\n{after}"
     assert bare(dialect.parse(reply)) == bare(act)
@@ -179,20 +183,20 @@ def test_nothing_after_an_observation_changes_an_action(
 @unhurried
 @given(content=REPLIES, finish=FINISHES)
 def test_an_observation_never_reads_as_a_step(
-    dialect: Dialect, other: Dialect, content: str, finish: Finish
+    dialect: Dialect, other: Dialect, content: str, finish: FinalAnswer
 ) -> None:
     for said in (content, f"{content}\n{other.render(finish)}"):
-        shown = dialect.observation(sanitize(said), Act("look_up", {}, id="1"))
-        assert isinstance(dialect.parse(shown), Malformed)
-        assert isinstance(other.parse(shown), Malformed)
+        shown = dialect.observation(sanitize(said), ToolCall("look_up", {}, id="1"))
+        assert isinstance(dialect.parse(shown), Unreadable)
+        assert isinstance(other.parse(shown), Unreadable)
 
 
 @every_dialect
 @another
 @unhurried
-@given(step=st.builds(Act, NAMES, st.dictionaries(NAMES, st.integers(), max_size=2)))
+@given(step=st.builds(ToolCall, NAMES, st.dictionaries(NAMES, st.integers(), max_size=2)))
 def test_a_step_in_another_dialect_is_read_with_a_note(
-    dialect: Dialect, other: Dialect, step: Act
+    dialect: Dialect, other: Dialect, step: ToolCall
 ) -> None:
     read = dialect.parse(other.render(step))
     assert bare(read) == bare(step)
@@ -215,28 +219,28 @@ def test_advice_is_given_in_the_words_of_the_dialect(dialect: Dialect) -> None:
     foreign = {"classic": "<response>", "pause": "Final Answer", "xml": "Final Answer"}
     for text in ("", "I wonder.", "<observation>1974</observation>", "Observation: 1974"):
         step = dialect.parse(text)
-        assert isinstance(step, Malformed)
+        assert isinstance(step, Unreadable)
         assert label in step.advice
         assert foreign[dialect.name] not in step.advice
 
 
 @every_dialect
 def test_advice_about_arguments_shows_the_call_that_is_meant(dialect: Dialect) -> None:
-    broken = dialect.render(Act("look_up", {"query": "Killer Queen"})).split("Queen")[0]
+    broken = dialect.render(ToolCall("look_up", {"query": "Killer Queen"})).split("Queen")[0]
     step = dialect.parse(broken)
-    assert isinstance(step, Malformed)
+    assert isinstance(step, Unreadable)
     assert "never closed" in step.advice
     call = "\n".join(step.advice.splitlines()[1:])
     shown = dialect.parse(call)
-    assert isinstance(shown, Act)
+    assert isinstance(shown, ToolCall)
     assert shown.tool == "look_up"
 
 
 @every_dialect
 def test_the_form_shows_steps_that_read_as_such(dialect: Dialect) -> None:
     lines = dialect.form(TOOLS).split("\n\n")
-    steps = [step for part in lines if not isinstance(step := dialect.parse(part), Malformed)]
-    assert [type(step) for step in steps] == [Act, Finish]
+    steps = [step for part in lines if not isinstance(step := dialect.parse(part), Unreadable)]
+    assert [type(step) for step in steps] == [ToolCall, FinalAnswer]
     assert not [step for step in steps if step.notes]
 
 
@@ -258,8 +262,8 @@ def test_work_grows_no_faster_than_any_repeated_piece(dialect: Dialect, piece: s
     assert large <= 4.5 * small + 500
 
 
-SEARCH = Act("web_search", {"query": "K <b>"}, "I need the day.", also=(Act("g", {}),))
-ANSWER = Finish('```json\n{"crg_mbid": "C1"}\n```', "Done.")
+SEARCH = ToolCall("web_search", {"query": "K <b>"}, "I need the day.", also=(ToolCall("g", {}),))
+ANSWER = FinalAnswer('```json\n{"crg_mbid": "C1"}\n```', "Done.")
 WRITTEN: tuple[tuple[Dialect, str, str, str], ...] = (
     # dialect, two calls (of one call a turn the first), an answer, an observation
     (
@@ -297,8 +301,8 @@ def test_a_dialect_writes_its_form(
 
 
 def test_the_xml_dialect_keys_observations_by_the_id_of_the_call() -> None:
-    read = Xml().parse(Xml().render(Act("f", {}, id="a7", also=(Act("g", {}),))))
-    assert isinstance(read, Act)
+    read = Xml().parse(Xml().render(ToolCall("f", {}, id="a7", also=(ToolCall("g", {}),))))
+    assert isinstance(read, ToolCall)
     assert [Xml().observation("1974", call) for call in read.calls] == [
         '<observation id="a7">\n1974\n</observation>',
         '<observation id="2">\n1974\n</observation>',
@@ -310,7 +314,7 @@ def test_the_xml_dialect_keys_observations_by_the_id_of_the_call() -> None:
 
 def test_what_would_be_misread_is_written_as_an_object() -> None:
     for dialect in (Classic(), Pause(), Xml()):
-        written = dialect.render(Finish("42", "I write\nAction: bait\n<think><response>bait"))
+        written = dialect.render(FinalAnswer("42", "I write\nAction: bait\n<think><response>bait"))
         assert written.startswith('{"thought": ')
         assert "<" not in written
 
@@ -320,8 +324,8 @@ def test_arguments_as_deep_as_can_be_read_can_be_written() -> None:
     for _ in range(49):
         deep = {"a": deep}
     for dialect in (Classic(), Pause(), Xml()):
-        read = dialect.parse(dialect.render(Act("f", deep)))
-        assert isinstance(read, Act)
+        read = dialect.parse(dialect.render(ToolCall("f", deep)))
+        assert isinstance(read, ToolCall)
         assert read.arguments == deep
 
 
@@ -331,7 +335,7 @@ LABELLED_ANSWER = "Final Answer: " + json.dumps({"crg_mbid": "C1", "rationale": 
 
 
 def left(dialect: Dialect, text: str) -> str | None:
-    cut = Cut(stop_after_step(dialect))
+    cut = ReplyCutter(stop_after_step(dialect))
     through = "".join(map(cut.let_through, text))
     return through if cut.made else None
 

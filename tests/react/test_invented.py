@@ -11,7 +11,7 @@ from chart_binder.react.dialect import Dialect, read_step
 from chart_binder.react.parsing.answers import read_answer_object, whole_answer
 from chart_binder.react.parsing.lenient_json import LenientJSONError
 from chart_binder.react.parsing.thinking import FAMILIES
-from chart_binder.react.steps import Act, Finish, Step
+from chart_binder.react.steps import FinalAnswer, Step, ToolCall
 
 GROUP = "chart_binder.dialects"
 DIALECTS: tuple[Dialect, ...] = tuple(plugins.load(GROUP, name)() for name in plugins.names(GROUP))
@@ -131,7 +131,7 @@ def fenced(page: str) -> bool:
 
 
 def is_answer(step: Step) -> bool:
-    return isinstance(step, Finish) and "C2" in step.answer
+    return isinstance(step, FinalAnswer) and "C2" in step.answer
 
 
 def is_last_word(reply: str) -> bool:
@@ -151,7 +151,7 @@ def test_each_family_is_tried() -> None:
 @pytest.mark.parametrize("family", THINKING)
 def test_no_answer_is_taken_from_thinking(dialect: Dialect, family: str) -> None:
     opens, closes = THINKING[family]
-    call = Act("web_search", {"query": "x"})
+    call = ToolCall("web_search", {"query": "x"})
     for label in LABELLED + OBJECTS:
         if family == "in bold" and label.startswith("**"):
             continue  # a heading for the thought, and one for the answer
@@ -160,7 +160,7 @@ def test_no_answer_is_taken_from_thinking(dialect: Dialect, family: str) -> None
             if family in ("Inkling", "HyperCLOVA X") and not reply.startswith(opens):
                 continue  # what closes its thinking closes a turn as well
             step = dialect.parse(reply + dialect.render(call))
-            assert isinstance(step, Act), reply
+            assert isinstance(step, ToolCall), reply
             assert (step.tool, step.arguments) == (call.tool, call.arguments), reply
             assert not is_answer(dialect.parse(reply)), reply
             assert not is_last_word(reply), reply
@@ -189,10 +189,10 @@ def test_an_action_before_an_invented_observation_is_what_counts(
     dialect: Dialect, observed: str
 ) -> None:
     for label in LABELLED + OBJECTS:
-        act = dialect.render(Act("web_search", {"query": "x"}, "I look."))
+        act = dialect.render(ToolCall("web_search", {"query": "x"}, "I look."))
         reply = f"{act}\n{observed}\n{label.format(ANSWER)}"
         step = dialect.parse(reply)
-        assert isinstance(step, Act), reply
+        assert isinstance(step, ToolCall), reply
         assert (step.tool, step.arguments, step.also) == ("web_search", {"query": "x"}, ()), reply
 
 

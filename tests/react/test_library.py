@@ -15,9 +15,9 @@ from chart_binder.errors import ConfigError
 from chart_binder.react import (
     ChatError,
     EndedBy,
+    GenerationOptions,
     Limits,
     Message,
-    Terms,
     Toolbox,
     ToolDefectError,
     run,
@@ -209,11 +209,13 @@ def test_an_encrypted_address_of_a_plain_server_is_said_to_be_wrong() -> None:
         address = server.url.replace("http:", "https:")
         for model in (ollama_model("m", address), openai_model("m", address)):
             with pytest.raises(ChatError, match="begin base_url with http:// in place of https://"):
-                model.reply([Message("user", "?")], Terms())
+                model.reply([Message("user", "?")], GenerationOptions())
 
 
 def test_an_impossible_key_or_server_is_named() -> None:
     with pytest.raises(ConfigError, match="'NO_SUCH_KEY', which is not set"):
         openai_model("m", "http://127.0.0.1:1/v1", api_key_env="NO_SUCH_KEY")
     with pytest.raises(ChatError, match=r"127\.0\.0\.1:1"):
-        openai_model("m", "http://127.0.0.1:1/v1").reply([Message("user", "?")], Terms())
+        openai_model("m", "http://127.0.0.1:1/v1").reply(
+            [Message("user", "?")], GenerationOptions()
+        )

@@ -20,7 +20,7 @@ from chart_binder.react.parsing.answers import read_answer_object, whole_answer
 from chart_binder.react.parsing.labels import find_labels, label_at
 from chart_binder.react.parsing.lenient_json import LenientJSONError
 from chart_binder.react.parsing.steps import read_reply
-from chart_binder.react.steps import Act, Finish, Malformed
+from chart_binder.react.steps import FinalAnswer, ToolCall, Unreadable
 from chart_binder.react.tools import Tool, Toolbox, ToolError
 
 REPLIES = Path(__file__).parent / "replies"
@@ -104,9 +104,9 @@ def understood(name: str, text: str) -> Expected:
     """Read a reply as a run would: calls are resolved, answers read as JSON."""
     step = read_step(dialect(name), text, ANSWER_KEYS)
     notes = list(step.notes)
-    if isinstance(step, Malformed):
+    if isinstance(step, Unreadable):
         return Expected("malformed", problem=step.advice, notes=notes)
-    if isinstance(step, Finish):
+    if isinstance(step, FinalAnswer):
         try:
             answer = read_answer_object(step.answer)[0]
         except LenientJSONError as error:
@@ -127,7 +127,7 @@ def understood(name: str, text: str) -> Expected:
     )
 
 
-def called(act: Act) -> Called:
+def called(act: ToolCall) -> Called:
     """Return the call an action means, or raise `ToolError`."""
     call = TOOLS.resolve(act)
     given = {key: value for key, value in call.arguments.items() if value != ""}
@@ -214,7 +214,7 @@ def test_an_answer_is_the_models_own_one_object_among_any_prose(row: AnswerRow) 
     words = row.text if row.reader == "object" else whole_answer(row.text)
     if row.reader == "whole":
         assert (words is None) is bool(row.problem)
-        assert isinstance(Classic().parse(row.text), Malformed) or row.problem
+        assert isinstance(Classic().parse(row.text), Unreadable) or row.problem
     if words is not None and row.problem:
         with pytest.raises(LenientJSONError, match=row.problem):
             read_answer_object(words, "crg_mbid")
@@ -250,10 +250,10 @@ def test_an_answer_in_words_is_whole_and_as_written(
 ) -> None:
     step = dialect(name).parse(reply)
     if answer is None:
-        assert isinstance(step, Malformed)
+        assert isinstance(step, Unreadable)
         assert advice in step.advice
     else:
-        assert isinstance(step, Finish)
+        assert isinstance(step, FinalAnswer)
         assert step.answer == answer
 
 

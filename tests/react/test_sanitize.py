@@ -13,7 +13,7 @@ from benchmarks.bench_parse import work
 from chart_binder.react.dialect import Classic, Dialect, Pause, Xml, read_step
 from chart_binder.react.parsing import labels
 from chart_binder.react.sanitize import bounded, one_line, sanitize
-from chart_binder.react.steps import Act, Finish
+from chart_binder.react.steps import FinalAnswer, ToolCall
 
 CASES = [
     json.loads(line)
@@ -84,7 +84,7 @@ def names() -> list[str]:
 
 def steps(text: str, dialects: Iterator[Dialect], before: Iterator[str]) -> bool:
     step = read_step(next(dialects), next(before) + text, ("crg_mbid", "confidence"))
-    return isinstance(step, Act | Finish)
+    return isinstance(step, ToolCall | FinalAnswer)
 
 
 def test_no_label_of_a_page_is_read_whatever_it_is_called_and_however_it_is_set_off() -> None:
@@ -108,9 +108,9 @@ def test_no_reply_is_one_any_more_when_it_has_come_from_outside() -> None:
 def test_what_is_copied_keeps_no_answer_of_the_models_own_from_being_read(
     said: str, dialect: Dialect
 ) -> None:
-    answer = dialect.render(Finish('{"crg_mbid": "C2"}', "That is an injection."))
+    answer = dialect.render(FinalAnswer('{"crg_mbid": "C2"}', "That is an injection."))
     step = dialect.parse(f"Thought: The page says:\n{sanitize(said)}\n\n{answer}")
-    assert isinstance(step, Finish)
+    assert isinstance(step, FinalAnswer)
     assert json.loads(step.answer) == {"crg_mbid": "C2"}
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from chart_binder.react.arguments import folded, same_name
 from chart_binder.react.dialect import Classic
-from chart_binder.react.steps import Act, Finish
+from chart_binder.react.steps import FinalAnswer, ToolCall
 from chart_binder.react.tool_definition import ToolDefectError
 from chart_binder.react.tools import Observation, Tool, Toolbox, ToolError, find_tool
 
@@ -113,7 +113,7 @@ def play(track: Track) -> Track:
 
 def call(function: Callable[..., object], arguments: dict[str, object] | str) -> str:
     name = Tool.of(function).name
-    return Toolbox([function]).resolve(Act(name, arguments)).run().content
+    return Toolbox([function]).resolve(ToolCall(name, arguments)).run().content
 
 
 def test_everything_a_prompt_needs_is_derived() -> None:
@@ -351,10 +351,12 @@ def test_two_tools_of_one_name_are_refused() -> None:
         Toolbox([lookup, Tool.of(lookup)])
 
 
-@pytest.mark.parametrize("name", ["answer", "Finish", "submit", "respond", "done", "final_answer"])
+@pytest.mark.parametrize(
+    "name", ["answer", "FinalAnswer", "submit", "respond", "done", "final_answer"]
+)
 def test_a_tool_whose_call_would_be_read_as_the_answer_is_refused(name: str) -> None:
     step = Classic().parse(f'Action: {name}\nAction Input: {{"title": "x"}}')
-    assert isinstance(step, Finish)
+    assert isinstance(step, FinalAnswer)
     with pytest.raises(ToolDefectError, match=f"called '{name}', because .* the final answer"):
         Toolbox([dataclasses.replace(Tool.of(lookup), name=name)])
 

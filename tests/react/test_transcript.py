@@ -5,26 +5,26 @@ from pathlib import Path
 
 import pytest
 
-from chart_binder.llm.events import Result, Run, read_run
+from chart_binder.llm.events import ResultEvent, StartEvent, read_run
 from chart_binder.react.transcript import (
     AnyEvent,
-    Observed,
-    Replied,
-    Said,
-    Stepped,
+    MessageEvent,
+    ObservationEvent,
+    ReplyEvent,
+    StepEvent,
     TranscriptDefectError,
     read_transcript,
     record_in,
 )
 
 EVENTS: tuple[AnyEvent, ...] = (
-    Run(id="1", started_at="2026-11-21T10:00:00Z", model_id="m", dialect="classic"),
-    Said("system", "You are ..."),
-    Said("user", "# Recording Evidence"),
-    Replied("Thought: …", 1, None, "stop", 812, 44, 1.9),
-    Stepped("act", 1, "web_search", {"query": "x"}, ("a note",)),
-    Observed("nothing", 1, ("https://a.example/",), seconds=0.2),
-    Result({"outcome": "accepted"}),
+    StartEvent(id="1", started_at="2026-11-21T10:00:00Z", model_id="m", dialect="classic"),
+    MessageEvent("system", "You are ..."),
+    MessageEvent("user", "# Recording Evidence"),
+    ReplyEvent("Thought: …", 1, None, "stop", 812, 44, 1.9),
+    StepEvent("act", 1, "web_search", {"query": "x"}, ("a note",)),
+    ObservationEvent("nothing", 1, ("https://a.example/",), seconds=0.2),
+    ResultEvent({"outcome": "accepted"}),
 )
 
 
@@ -66,12 +66,16 @@ def test_a_canned_transcript_needs_replies_alone_and_is_numbered() -> None:
         b"\n",
         b'{"type": "reply", "content": "c", "unknown": 1}',
     ]
-    assert list(read_transcript(lines)) == [Replied("a", 1), Observed("b", 1), Replied("c", 2)]
+    assert list(read_transcript(lines)) == [
+        ReplyEvent("a", 1),
+        ObservationEvent("b", 1),
+        ReplyEvent("c", 2),
+    ]
 
 
 def test_a_last_line_cut_by_a_kill_is_passed_over() -> None:
     lines = [b'{"type": "reply", "content": "a"}\n', b'{"type": "observ']
-    assert list(read_transcript(lines)) == [Replied("a", 1)]
+    assert list(read_transcript(lines)) == [ReplyEvent("a", 1)]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from chart_binder.llm.answer import ANSWER_KEYS
 from chart_binder.react.dialect import Dialect, read_step
 from chart_binder.react.parsing.answers import unlabelled_answer
 from chart_binder.react.sanitize import one_line, sanitize
-from chart_binder.react.steps import Finish, Malformed
+from chart_binder.react.steps import FinalAnswer, Unreadable
 
 GROUP = "chart_binder.dialects"
 every_dialect = pytest.mark.parametrize("name", plugins.names(GROUP))
@@ -90,7 +90,7 @@ def load(name: str) -> Dialect:
 @every_dialect
 def test_replies_without_a_label_are_read_alike_in_every_dialect(name: str) -> None:
     dialect = load(name)
-    kinds = {"finish": Finish, "malformed": Malformed}
+    kinds = {"finish": FinalAnswer, "malformed": Unreadable}
     steps = [(row, read_step(dialect, row["text"], ANSWER_KEYS)) for row in ROWS]
     assert [row for row, step in steps if type(step) is not kinds[row["expect"]["kind"]]] == []
 
@@ -101,13 +101,13 @@ def test_nothing_is_taken_that_is_thought_or_shown_or_passed_on(name: str) -> No
     changed = [text for reply in TAKEN if "<" not in reply for text in variants(reply)]
     assert len(changed) > 500
     steps = [(text, read_step(dialect, text, ANSWER_KEYS)) for text in changed]
-    assert [text for text, step in steps if isinstance(step, Finish)] == []
+    assert [text for text, step in steps if isinstance(step, FinalAnswer)] == []
 
 
 @every_dialect
 def test_without_keys_an_answer_needs_its_label(name: str) -> None:
     dialect = load(name)
-    assert all(isinstance(read_step(dialect, reply), Malformed) for reply in TAKEN)
+    assert all(isinstance(read_step(dialect, reply), Unreadable) for reply in TAKEN)
 
 
 def test_an_observation_that_is_repeated_alone_is_no_answer() -> None:

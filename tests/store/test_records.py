@@ -19,7 +19,7 @@ from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import StoreError
 from chart_binder.store import Store, open_store, read_overrides
-from chart_binder.store.decisions import Forgotten
+from chart_binder.store.decisions import ForgottenCounts
 from store.records import NOW, ODD_PATH, decision, run, write
 
 SONG = b"/music/song.flac"
@@ -287,12 +287,12 @@ def test_what_is_forgotten_takes_what_hangs_on_it_alone_with_it(store: Store) ->
         )
     store.decisions.put(decision(9, paths[0]))
     named = [b"/music/a/", *(b"/none/%d" % number for number in range(300))]
-    assert store.decisions.forget(named, is_dry=True) == Forgotten(2, 3)
+    assert store.decisions.forget(named, is_dry=True) == ForgottenCounts(2, 3)
     assert store.decisions.history(paths[0]) != ()
-    assert store.decisions.forget(named) == Forgotten(2, 3)
+    assert store.decisions.forget(named) == ForgottenCounts(2, 3)
     assert {one.path for one in store.decisions.iterate()} == {*paths[2:]}
     assert {*store.audits.latest()} == {"decision2", "decision3"}
     assert {one.path for one in store.unwritten.all()} == {*paths[2:]}
     assert store.evidence.of(["both", "alone"]).keys() == {"both"}
     assert store.transcripts.of(["both", "alone"]).keys() == {"both"}
-    assert store.decisions.forget([paths[3], b"/"]) == Forgotten(2, 2)
+    assert store.decisions.forget([paths[3], b"/"]) == ForgottenCounts(2, 2)

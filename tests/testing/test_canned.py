@@ -12,9 +12,9 @@ from chart_binder.config import AcceptanceConfig, LLMConfig
 from chart_binder.errors import CanonError
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.react.conversation import ChatError, Message, Terms
+from chart_binder.react.conversation import ChatError, GenerationOptions, Message
 from chart_binder.react.tools import Observation, Tool, ToolError
-from chart_binder.testing import Canned, Departure, play
+from chart_binder.testing import CannedModel, TranscriptMismatch, play
 from golden.bundles import year_only_single
 
 PAGE = "https://discography.example/single"
@@ -47,7 +47,7 @@ def recorded(tmp_path: Path) -> Path:
     return Path(str(adjudicator.adjudicate(year_only_single()).transcript))
 
 
-def played(run: Canned, config: LLMConfig = CONFIG) -> AdjudicationResult:
+def played(run: CannedModel, config: LLMConfig = CONFIG) -> AdjudicationResult:
     return ReActAdjudicator(config, chat=run, tools=run.tools).adjudicate(year_only_single())
 
 
@@ -129,7 +129,7 @@ A_DEPARTURE = rf"""a call in turn 3
 def test_a_change_to_what_is_recorded_is_a_departure(
     recorded: Path, change: Callable[[Line], None], told: str
 ) -> None:
-    with pytest.raises(Departure, match=told):
+    with pytest.raises(TranscriptMismatch, match=told):
         played(play(changed(recorded, change), tools=TOOLS))
 
 
@@ -142,7 +142,7 @@ def test_what_code_looked_up_is_not_shown_as_a_change_to_the_evidence(recorded: 
         {"type": "step", "kind": "act", "tool": "web_search", "arguments": query},
         {"type": "observation", "content": "1. A single by Queen."},
     ]
-    with pytest.raises(Departure) as raised:
+    with pytest.raises(TranscriptMismatch) as raised:
         played(play(canned(recorded.parent, *lines), tools=TOOLS))
     _, _, differing = str(raised.value).partition("expected (-) and found (+):\n")
     assert [line for line in differing.splitlines() if line.startswith(("    +", "    -"))] == [
@@ -174,7 +174,7 @@ def test_a_turn_that_is_missing_or_too_many_is_a_departure(
     tmp_path: Path, lines: list[Line], told: str
 ) -> None:
     run = play(canned(tmp_path, *lines))
-    with pytest.raises(Departure, match=told):  # noqa: PT012 (in either of the two)
+    with pytest.raises(TranscriptMismatch, match=told):  # noqa: PT012 (in either of the two)
         played(run)
         run.finish()
 
@@ -222,12 +222,12 @@ def test_second_readings_are_answered_by_reading_lines_alone(
 def test_a_departure_that_was_swallowed_comes_up_at_the_end(tmp_path: Path) -> None:
     step = {"type": "step", "kind": "act", "tool": "web_search", "arguments": {"query": "Abba"}}
     run = play(canned(tmp_path, reply(SEARCH), step, reply(ANSWER)))
-    run.reply([], Terms())
+    run.reply([], GenerationOptions())
     with pytest.raises(ToolError):
         run.tools[0].function(query="Queen")
-    with pytest.raises(Departure, match="Abba"):
-        run.reply([Message("user", "go on")], Terms())
-    with pytest.raises(Departure, match="Abba"):
+    with pytest.raises(TranscriptMismatch, match="Abba"):
+        run.reply([Message("user", "go on")], GenerationOptions())
+    with pytest.raises(TranscriptMismatch, match="Abba"):
         run.finish()
 
 
@@ -237,7 +237,7 @@ def test_a_recorded_failure_of_the_model_fails_again(tmp_path: Path) -> None:
     assert played(run).problem == "the server is gone"
     run.finish()
     with pytest.raises(ChatError):
-        run.reply([], Terms())
+        run.reply([], GenerationOptions())
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"type": "reply", "content": "x"}\n{"type": "re'])
@@ -249,7 +249,7 @@ def test_what_is_no_whole_transcript_is_refused(tmp_path: Path, text: str) -> No
 
 
 TEST_FILE = """
-    from chart_binder.react.conversation import Terms
+    from chart_binder.react.conversation import GenerationOptions
 
     def test_it(canned):
         run = canned("canned.jsonl", tools=[])
@@ -259,8 +259,8 @@ TEST_FILE = """
 
 SWALLOWED = """
         try:
-            run.reply([], Terms())
-            run.reply([], Terms())
+            run.reply([], GenerationOptions())
+            run.reply([], GenerationOptions())
         except BaseException:
             pass
         assert 1 == 2
@@ -271,9 +271,12 @@ DEPARTS = "*the conversation departs from canned.jsonl: {}*"
 @pytest.mark.parametrize(
     ("body", "told"),
     [
-        ("run.reply([], Terms())", []),
+        ("run.reply([], GenerationOptions())", []),
         ("pass", [DEPARTS.format("it never began")]),
-        ("run.reply([], Terms()); run.reply([], Terms())", [DEPARTS.format("it goes on")]),
+        (
+            "run.reply([], GenerationOptions()); run.reply([], GenerationOptions())",
+            [DEPARTS.format("it goes on")],
+        ),
         (SWALLOWED, ["*assert 1 == 2*", DEPARTS.format("it goes on")]),
     ],
 )

@@ -37,7 +37,8 @@ def test_what_code_looks_up_is_played_before_the_first_reply(tmp_path: Path) -> 
     assert (result.outcome, result.iterations) == (Outcome.REJECTED, 1)
     assert isinstance(result.transcript, tuple)
     assert [type(event).__name__ for event in result.transcript] == [
-        "Run", "Said", "Said", "Stepped", "Observed", "Replied", "Stepped",
+        "StartEvent", "MessageEvent", "MessageEvent", "StepEvent", "ObservationEvent", "ReplyEvent",
+        "StepEvent",
     ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chart_binder.config import FetchConfig
-from chart_binder.errors import ConfigError, FetchError, RefusedError
+from chart_binder.errors import AddressForbiddenError, ConfigError, FetchError
 from chart_binder.web.guard import Guard
 
 GUARD = Guard.of(FetchConfig())
@@ -27,7 +27,7 @@ GUARD = Guard.of(FetchConfig())
     ],
 )
 def test_a_forbidden_address_is_refused_with_the_reason(url: str, words: str) -> None:
-    with pytest.raises(RefusedError, match=words):
+    with pytest.raises(AddressForbiddenError, match=words):
         GUARD.target(url)
 
 
@@ -42,7 +42,7 @@ def test_a_forbidden_address_is_refused_with_the_reason(url: str, words: str) ->
 def test_what_is_no_address_is_said_to_be_none(url: str) -> None:
     with pytest.raises(FetchError) as raised:
         GUARD.target(url)
-    assert not isinstance(raised.value, RefusedError)
+    assert not isinstance(raised.value, AddressForbiddenError)
     assert len(str(raised.value)) < 200
     assert str(raised.value).isprintable()
 
@@ -92,7 +92,7 @@ def test_a_private_host_can_be_allowed(allowed: str, url: str) -> None:
     guard = Guard.of(FetchConfig(allow_private_hosts=(allowed,)))
     guard.admit(guard.target(url).host, [ip_address("192.168.1.5")] if "." in url else [])
     for other in ("http://192.169.1.5.lan/", "http://10.0.0.1/", "http://[fe80::5]/"):
-        with pytest.raises(RefusedError):
+        with pytest.raises(AddressForbiddenError):
             guard.target(other)
 
 

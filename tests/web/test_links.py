@@ -5,7 +5,7 @@ import pytest
 from chart_binder.domain.clauses import Subject
 from chart_binder.react.steps import Document
 from chart_binder.web.documents import SourceText
-from chart_binder.web.fetch import Page
+from chart_binder.web.fetch import WebPage
 from chart_binder.web.links import leading_on, links_of
 from chart_binder.web.page_text import from_html
 from llm.verdicts.play import load_evidence
@@ -28,7 +28,7 @@ SINGLE = Subject.of(EVIDENCE.ids["S"], EVIDENCE.bundle)
 
 
 def links(markup: str) -> tuple[tuple[str, str], ...]:
-    return links_of(Page(HERE, HERE, from_html(markup), cut=False), ABOUT)
+    return links_of(WebPage(HERE, HERE, from_html(markup), cut=False), ABOUT)
 
 
 @pytest.mark.parametrize(

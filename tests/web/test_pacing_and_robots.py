@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chart_binder.config import FetchConfig
-from chart_binder.errors import FetchError, RefusedError
+from chart_binder.errors import AddressForbiddenError, FetchError
 from chart_binder.net import Deadline
 from chart_binder.web.fetch import HostPacing, PageFetcher, SiteRules
 from servers.http import Request, Response, StandIn
@@ -171,7 +171,9 @@ def test_a_forbidden_page_is_not_asked_for() -> None:
         server.pages["/go"] = redirect("/only-canon")
         reading = obedient(server)
         for path in ("/only-canon", "/go"):
-            with pytest.raises(RefusedError, match=r"does not want programs .*robots\.txt says so"):
+            with pytest.raises(
+                AddressForbiddenError, match=r"does not want programs .*robots\.txt says so"
+            ):
                 reading.fetch(f"{server.url}{path}")
         assert reading.fetch(f"{server.url}/private/x").extract.blocks == ("page",)
     assert asked(server) == ["/robots.txt", "/go", "/private/x"]

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from chart_binder.config import SearxngConfig
-from chart_binder.web.searxng import Hits, NothingFound, SearxngClient
+from chart_binder.web.searxng import NothingFound, SearchHits, SearxngClient
 from docs.pages import blocks
 
 PACKAGE = Path("/usr/share/python3-searx")
@@ -98,7 +98,7 @@ def titles(url: str, query: str) -> list[str]:
     outcome = SearxngClient(SearxngConfig(url=url)).search(query)
     if isinstance(outcome, NothingFound):
         return []
-    assert isinstance(outcome, Hits)
+    assert isinstance(outcome, SearchHits)
     return [found.title for found in outcome.hits]
 
 

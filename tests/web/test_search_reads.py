@@ -12,7 +12,7 @@ import pytest
 from chart_binder.config import FetchConfig, LLMConfig, SearxngConfig
 from chart_binder.errors import FetchError
 from chart_binder.net import Deadline
-from chart_binder.react.steps import Act, Document
+from chart_binder.react.steps import Document, ToolCall
 from chart_binder.react.tools import Observation, RunContext, Tool, Toolbox, ToolError
 from chart_binder.web.fetch import MOST_UNASKED_PAGES, HostPacing, PageFetcher, RunPages
 from chart_binder.web.tools import web_fetch, web_search
@@ -54,11 +54,11 @@ class Web:
 
 
 def search(run: Toolbox, query: str = QUERY) -> Observation:
-    return run.resolve(Act("web_search", {"query": query})).run()
+    return run.resolve(ToolCall("web_search", {"query": query})).run()
 
 
 def fetch(run: Toolbox, url: str) -> Observation:
-    return run.resolve(Act("web_fetch", {"url": url})).run()
+    return run.resolve(ToolCall("web_fetch", {"url": url})).run()
 
 
 @contextmanager

@@ -14,8 +14,8 @@ from chart_binder.web.searxng import (
     LONGEST_QUERY,
     Degraded,
     Hit,
-    Hits,
     NothingFound,
+    SearchHits,
     SearchOutcome,
     SearxngClient,
     plain_query,
@@ -45,14 +45,18 @@ def hits(*found: dict[str, object]) -> list[Hit]:
     """Return the hits of a search that finds these results."""
     with Searxng({"q": list(found)}) as server:
         outcome = client(server.url).search("q")
-    assert isinstance(outcome, Hits)
+    assert isinstance(outcome, SearchHits)
     return list(outcome.hits)
 
 
 OUTCOMES: dict[str, tuple[type[SearchOutcome], int, bool]] = {
-    "ok_general ok_music infobox": (Hits, 3, False),
-    "partial_slow partial_results_with_engine_crash": (Hits, 3, True),
-    "band_wumpscut band_sum41_title band_chkchkchk lang_ja unicode injected": (Hits, 1, False),
+    "ok_general ok_music infobox": (SearchHits, 3, False),
+    "partial_slow partial_results_with_engine_crash": (SearchHits, 3, True),
+    "band_wumpscut band_sum41_title band_chkchkchk lang_ja unicode injected": (
+        SearchHits,
+        1,
+        False,
+    ),
     "answer_avg random q_only_syntax": (NothingFound, 0, False),  # the server computed it itself
     "empty page99 sqli_quote time_range_unsupported": (NothingFound, 0, False),
     "fail_all fail_all_again fail_slow": (Degraded, 0, True),
@@ -66,7 +70,7 @@ def test_every_recorded_answer_has_its_outcome(
 ) -> None:
     for name in names.split():
         outcome = recorded(name)
-        found = outcome.hits if isinstance(outcome, Hits) else ()
+        found = outcome.hits if isinstance(outcome, SearchHits) else ()
         failing = () if isinstance(outcome, NothingFound) else outcome.failing
         assert (type(outcome), len({each.url for each in found}), bool(failing)) == expected, name
         assert all(each.title and each.snippet for each in found)
@@ -150,14 +154,14 @@ def test_failing_engines_may_come_as_an_object() -> None:
 @pytest.mark.parametrize("body", ODD.values(), ids=ODD)
 def test_an_odd_value_leaves_the_other_results(body: bytes) -> None:
     outcome = answered(body.replace(b"%b", SOUND))
-    assert isinstance(outcome, Hits)
+    assert isinstance(outcome, SearchHits)
     assert (outcome.hits[0].title, outcome.hits[0].snippet) == ("A", "1997")
     assert all("inf" not in found.title for found in outcome.hits)
 
 
 def test_a_browser_like_client_passes_the_limiter() -> None:
     with Searxng({"homework": [HOMEWORK]}, limiter=True) as server:
-        assert isinstance(client(server.url).search("homework"), Hits)
+        assert isinstance(client(server.url).search("homework"), SearchHits)
 
 
 FAILURES: list[tuple[Mode, str, str]] = [
@@ -211,14 +215,14 @@ def test_a_query_without_words_is_not_sent() -> None:
 @pytest.mark.parametrize("suffix", ["", "/", "/search", "/search/"])
 def test_the_address_may_be_written_with_or_without_its_path(suffix: str) -> None:
     with Searxng({"homework": [HOMEWORK]}) as server:
-        assert isinstance(client(server.url + suffix).search("homework"), Hits)
+        assert isinstance(client(server.url + suffix).search("homework"), SearchHits)
 
 
 def test_proxies_of_the_environment_do_not_apply(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(os.environ, "HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setitem(os.environ, "ALL_PROXY", "http://127.0.0.1:9")
     with Searxng({"homework": [HOMEWORK]}) as server:
-        assert isinstance(client(server.url).search("homework"), Hits)
+        assert isinstance(client(server.url).search("homework"), SearchHits)
 
 
 def test_the_language_and_who_asks_are_sent() -> None:

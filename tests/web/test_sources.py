@@ -7,7 +7,7 @@ import pytest
 from chart_binder.config import LLMConfig
 from chart_binder.errors import FetchError
 from chart_binder.react.steps import Document, Observation
-from chart_binder.react.transcript import AnyEvent, Observed, Stepped
+from chart_binder.react.transcript import AnyEvent, ObservationEvent, StepEvent
 from chart_binder.web import passages
 from chart_binder.web.documents import (
     LINKED_PAGES,
@@ -18,9 +18,9 @@ from chart_binder.web.documents import (
     read_documents,
     registered_site,
 )
-from chart_binder.web.fetch import Page
+from chart_binder.web.fetch import WebPage
 from chart_binder.web.page_text import from_html
-from chart_binder.web.searxng import Hits, outcome
+from chart_binder.web.searxng import SearchHits, outcome
 from chart_binder.web.tools import search_results
 
 WIKI = "https://en.wikipedia.org/wiki/Bohemian_Rhapsody"
@@ -33,7 +33,7 @@ NAMED = "Bohemian Rhapsody - Wikipedia"
 
 
 def says(seen: Observation, source: str, day: str = DAY) -> bool:
-    named = documents_named(source, read_documents([Observed.of(seen, 1)]))
+    named = documents_named(source, read_documents([ObservationEvent.of(seen, 1)]))
     return any(day in document.text for document in named)
 
 
@@ -45,15 +45,15 @@ def searched(*results: tuple[str, str]) -> Observation:
     return shown({"results": hits})
 
 
-def shown(answer: dict[str, object], *read: Page | FetchError) -> Observation:
+def shown(answer: dict[str, object], *read: WebPage | FetchError) -> Observation:
     """Return what an answer of the search server is shown as, with the pages of the first hits."""
     told = outcome(answer, "queen")
-    assert isinstance(told, Hits)
+    assert isinstance(told, SearchHits)
     return search_results(told, read, LLMConfig(), "queen", "")
 
 
-def page_of(html: str, url: str = WIKI, asked: str = "") -> Page:
-    return Page(url, asked or url, from_html(html), cut=False)
+def page_of(html: str, url: str = WIKI, asked: str = "") -> WebPage:
+    return WebPage(url, asked or url, from_html(html), cut=False)
 
 
 def one_page(url: str, text: str, *aliases: str, number: int | None = None) -> Observation:
@@ -116,9 +116,11 @@ def test_what_a_tool_shows_without_documents_is_of_its_only_source() -> None:
     for sources, named in (((read,), True), ((read, again), True), ((read, WIKI), False)):
         seen = Observation(TOLD, sources)
         assert says(seen, read) == named
-        assert not any(d.is_fetched for d in read_documents([Observed.of(seen, 1)]))
-    assert not read_documents([Observed.of(Observation(TOLD), 1)])
-    assert not read_documents([Observed.of(Observation(TOLD, (read,), error="broke off"), 1)])
+        assert not any(d.is_fetched for d in read_documents([ObservationEvent.of(seen, 1)]))
+    assert not read_documents([ObservationEvent.of(Observation(TOLD), 1)])
+    assert not read_documents(
+        [ObservationEvent.of(Observation(TOLD, (read,), error="broke off"), 1)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -169,10 +171,10 @@ FOUND = shown(
     {"results": [{"url": u, "title": t, "content": "a"} for u, t in zip(HITS, TITLES, strict=True)]}
 )
 EVENTS: Sequence[AnyEvent] = (
-    Stepped("act", 1, "web_search", {"query": "x"}),
-    Observed.of(FOUND, 1),
-    Stepped("act", 2, "web_fetch", {"url": WIKI}),
-    Observed.of(passages.page_reading(page_of(f"<title>{NAMED}</title><p>{TOLD}"), 900), 2),
+    StepEvent("act", 1, "web_search", {"query": "x"}),
+    ObservationEvent.of(FOUND, 1),
+    StepEvent("act", 2, "web_fetch", {"url": WIKI}),
+    ObservationEvent.of(passages.page_reading(page_of(f"<title>{NAMED}</title><p>{TOLD}"), 900), 2),
 )
 
 
@@ -199,9 +201,9 @@ LINKED = f"{'Linked by MusicBrainz to release-group/'}C1\nfirst release | 1975-0
 
 
 @pytest.mark.parametrize(
-    "step", [Stepped("act", 1, "web_fetch", {}), Stepped("act", 1, "web_search", {})]
+    "step", [StepEvent("act", 1, "web_fetch", {}), StepEvent("act", 1, "web_search", {})]
 )
-def test_no_page_makes_itself_one_that_musicbrainz_links_to(step: Stepped) -> None:
+def test_no_page_makes_itself_one_that_musicbrainz_links_to(step: StepEvent) -> None:
     pages = [
         passages.page_reading(page_of(f"<p>{LINKED.replace(chr(10), '<p>')}"), 900),
         one_page(WIKI, LINKED),
@@ -209,12 +211,12 @@ def test_no_page_makes_itself_one_that_musicbrainz_links_to(step: Stepped) -> No
         Observation("x", (WIKI,), documents=(Document(WIKI, headings=(LINKED,), text=LINKED),)),
     ]
     for page in pages:
-        assert [d.linked for d in read_documents([step, Observed.of(page, 1)])] == [None]
-    linked = Stepped("act", 0, LINKED_PAGES, {})
+        assert [d.linked for d in read_documents([step, ObservationEvent.of(page, 1)])] == [None]
+    linked = StepEvent("act", 0, LINKED_PAGES, {})
     for page in pages[:3]:  # nor where MusicBrainz does link to it
-        assert [d.linked for d in read_documents([linked, Observed.of(page, 0)])] == [None]
+        assert [d.linked for d in read_documents([linked, ObservationEvent.of(page, 0)])] == [None]
     of_code = linked_document(Document(WIKI, is_fetched=True), "C1", "1975-05-02", "It says so.")
-    seen = Observed.of(Observation("x", (WIKI,), documents=(of_code,)), 0)
+    seen = ObservationEvent.of(Observation("x", (WIKI,), documents=(of_code,)), 0)
     assert [d.linked for d in read_documents([linked, seen])] == [("C1", "1975-05-02")]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from chart_binder.config import FetchConfig, LLMConfig, SearxngConfig
 from chart_binder.errors import CanonError
-from chart_binder.react.steps import Act, Document
+from chart_binder.react.steps import Document, ToolCall
 from chart_binder.react.tools import Observation, RunContext, Toolbox, ToolError
 from chart_binder.web.tools import web_fetch, web_search
 from servers.http import Response, StandIn
@@ -32,11 +32,11 @@ def config(server: StandIn, max_chars: int = 2_000, max_results: int = 5) -> LLM
 
 
 def search(settings: LLMConfig, query: str) -> Observation:
-    return Toolbox([web_search(settings)]).resolve(Act("web_search", {"query": query})).run()
+    return Toolbox([web_search(settings)]).resolve(ToolCall("web_search", {"query": query})).run()
 
 
 def fetch(settings: LLMConfig, url: str) -> Observation:
-    return Toolbox([web_fetch(settings)]).resolve(Act("web_fetch", {"url": url})).run()
+    return Toolbox([web_fetch(settings)]).resolve(ToolCall("web_fetch", {"url": url})).run()
 
 
 def answer(**body: object) -> Observation:
@@ -233,7 +233,7 @@ def test_the_model_may_look_for_words(find: str, seen: str) -> None:
     page += f"<p>Killer Queen was out in October 1974.{FILLER}"
     with Pages({"/": page}) as server:
         tool = web_fetch(config(server, max_chars=600)).for_run(RunContext("Queen / Killer Queen"))
-        call = Act("web_fetch", {"url": server.url, "find": find})
+        call = ToolCall("web_fetch", {"url": server.url, "find": find})
         shown = Toolbox([tool]).resolve(call).run()
     assert any(line.startswith(seen) for line in shown.content.splitlines())
     assert len(shown.content) <= 600
@@ -255,10 +255,10 @@ def test_a_page_is_asked_for_once_in_a_run_under_all_its_addresses() -> None:
         first, second = tool.for_run(RunContext()), tool.for_run(RunContext())
         for path in ("/a", "/c#part", "/b", "/a"):
             for find in ("", "hello"):
-                call = Act("web_fetch", {"url": server.url + path, "find": find})
+                call = ToolCall("web_fetch", {"url": server.url + path, "find": find})
                 assert "> hello" in Toolbox([first]).resolve(call).run().content
         assert [request.path for request in server.requests] == ["/a", "/b", "/c"]
-        again = Toolbox([second]).resolve(Act("web_fetch", f"{server.url}/c"))
+        again = Toolbox([second]).resolve(ToolCall("web_fetch", f"{server.url}/c"))
         server.pages["/c"] = Response("x", 503)
         for _ in range(2):
             with pytest.raises(ToolError):

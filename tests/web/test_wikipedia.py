@@ -7,7 +7,7 @@ import pytest
 
 from chart_binder.config import FetchConfig, LLMConfig, WikipediaConfig
 from chart_binder.errors import FetchError
-from chart_binder.react.steps import Act
+from chart_binder.react.steps import ToolCall
 from chart_binder.react.tools import Observation, Toolbox, ToolError
 from chart_binder.web.tools import wikipedia
 from chart_binder.web.wikimedia import Wikipedia, in_address
@@ -38,7 +38,7 @@ def config(server: StandIn, max_chars: int = 2_000, **fetch: Any) -> LLMConfig:
 
 
 def read(settings: LLMConfig, arguments: Any) -> Observation:
-    return Toolbox([wikipedia(settings)]).resolve(Act("wikipedia", arguments)).run()
+    return Toolbox([wikipedia(settings)]).resolve(ToolCall("wikipedia", arguments)).run()
 
 
 def test_the_article_that_fits_is_shown_with_its_infobox_and_address() -> None:

@@ -130,7 +130,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ModelServer:
     """A server that is asked about one model until a deadline; its API begins at `endpoint`."""
 
     endpoint: Endpoint

@@ -15,10 +15,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from chart_binder.chat.faults import OLLAMA
-from chart_binder.chat.http import CONFIGURED, Endpoint, Server, Split, whole
+from chart_binder.chat.http import CONFIGURED, Endpoint, ModelServer, Split, whole
 from chart_binder.chat.served_model import (
     Fields,
-    Health,
+    ModelHealth,
     Request,
     ServedModel,
     completion_prompt,
@@ -28,7 +28,7 @@ from chart_binder.chat.served_model import (
     merged,
     named_otherwise,
 )
-from chart_binder.chat.streaming import CallPiece, Part, lines, read_calls
+from chart_binder.chat.streaming import CallPiece, StreamPart, lines, read_calls
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, masked
 from chart_binder.files import convert_json
@@ -62,7 +62,7 @@ def _endpoint(config: LLMConfig, environ: Mapping[str, str], section: str) -> En
     return endpoint
 
 
-def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
+def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ModelHealth:
     """Ask the server for its version, its models and the configured one; raise nothing."""
     return examine(config, lambda: _endpoint(config, environ, CONFIGURED), OLLAMA, _health)
 
@@ -74,11 +74,11 @@ class _OllamaApi:
     optional: Mapping[str, str] = {_SCHEMA: "format|schema|grammar", _THINK: "think"}
 
     def optional_fields(self, request: Request) -> Fields:
-        schema = request.terms.schema
+        schema = request.options.schema
         fields: Fields = {_SCHEMA: schema} if schema else {}
         return {**fields, _THINK: False} if request.must_not_think else fields
 
-    def parts(self, request: Request, optional: Fields) -> Generator[Part, None, None]:
+    def parts(self, request: Request, optional: Fields) -> Generator[StreamPart, None, None]:
         split = lines if request.config.stream else whole
         with (
             _client(request.server, split, request.config) as client,
@@ -86,7 +86,7 @@ class _OllamaApi:
         ):
             yield from map(_part, answers)
 
-    def context_length(self, server: Server) -> int | None:
+    def context_length(self, server: ModelServer) -> int | None:
         with _client(server) as client:
             for model in client.ps().models:
                 names = (model.model or "", model.name or "")
@@ -97,7 +97,7 @@ class _OllamaApi:
 
 @contextmanager
 def _client(
-    server: Server, split: Split = whole, config: LLMConfig | None = None
+    server: ModelServer, split: Split = whole, config: LLMConfig | None = None
 ) -> "Iterator[Client]":
     """Open a client of the library, whose answers our own reader reads first.
 
@@ -107,7 +107,7 @@ def _client(
 
     library = _library()
 
-    class Checked(httpx.SyncByteStream):
+    class CheckedLines(httpx.SyncByteStream):
         """The documents of an answer in the form that the library reads, one a line."""
 
         def __init__(self, stream: httpx.SyncByteStream, documents: Iterable[Any]) -> None:
@@ -125,7 +125,7 @@ def _client(
         stream, max_tokens = answer.stream, config.max_tokens if config else 0
         assert isinstance(stream, httpx.SyncByteStream)
         documents = server.read_answer(answer, stream, split=split, max_tokens=max_tokens)
-        answer.stream = Checked(stream, documents)
+        answer.stream = CheckedLines(stream, documents)
 
     with server.translated("LATE" if config else "SLOW"):
         options = server.endpoint.client_options(server.deadline)
@@ -226,7 +226,7 @@ def _answers(
     yield from answer if config.stream else (answer,)
 
 
-def _part(answer: "ChatResponse | GenerateResponse") -> Part:
+def _part(answer: "ChatResponse | GenerateResponse") -> StreamPart:
     calls: tuple[CallPiece, ...] = ()
     if message := getattr(answer, "message", None):
         content, thinking = message.content, message.thinking
@@ -237,7 +237,7 @@ def _part(answer: "ChatResponse | GenerateResponse") -> Part:
         )
     else:
         content, thinking = getattr(answer, "response", ""), getattr(answer, "thinking", "")
-    return Part(
+    return StreamPart(
         content or "",
         thinking or "",
         answer.done_reason,
@@ -253,7 +253,7 @@ class _Version:
     version: str
 
 
-def _health(server: Server, health: Health, config: LLMConfig) -> Health:
+def _health(server: ModelServer, health: ModelHealth, config: LLMConfig) -> ModelHealth:
     try:
         version = server.ask("/api/version", _Version).version  # the library has no call for it
         health = replace(health, server=f"Ollama {version}")

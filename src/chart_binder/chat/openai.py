@@ -9,11 +9,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from chart_binder.chat.faults import OPENAI, ErrorAnswer
-from chart_binder.chat.http import CONFIGURED, Endpoint, Server
+from chart_binder.chat.http import CONFIGURED, Endpoint, ModelServer
 from chart_binder.chat.served_model import (
     Fields,
-    Health,
     ListedModel,
+    ModelHealth,
     Request,
     ServedModel,
     build_in,
@@ -25,7 +25,7 @@ from chart_binder.chat.served_model import (
     merged,
     named_otherwise,
 )
-from chart_binder.chat.streaming import Part, events, read_calls
+from chart_binder.chat.streaming import StreamPart, events, read_calls
 from chart_binder.config import LLMConfig
 from chart_binder.files import convert_json
 from chart_binder.react.conversation import ChatError, ChatModel, Message, UnreachableError
@@ -59,12 +59,12 @@ def connect(
     return ServedModel(config, endpoint, _OpenAIApi(), OPENAI)
 
 
-def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
+def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ModelHealth:
     """Ask the server for its models and the context of the configured one; raise nothing."""
     return examine(config, lambda: api_at(Endpoint.of(config, environ)), OPENAI, _health)
 
 
-def _health(server: Server, health: Health, config: LLMConfig) -> Health:
+def _health(server: ModelServer, health: ModelHealth, config: LLMConfig) -> ModelHealth:
     try:
         listed = _listed(server)
     except ChatError as error:
@@ -81,7 +81,7 @@ def _health(server: Server, health: Health, config: LLMConfig) -> Health:
     return replace(health, context_length=_OpenAIApi().context_length(server))
 
 
-def _replies(server: Server, config: LLMConfig) -> bool:
+def _replies(server: ModelServer, config: LLMConfig) -> bool:
     """Return whether the server replies, as llama.cpp's does to any name of a model."""
     path = "/completions" if config.prompting == "raw" else "/chat/completions"
     said = {"prompt": "?"} if config.prompting == "raw" else {"messages": [_A_QUESTION]}
@@ -124,19 +124,19 @@ class _OpenAIApi:
         fields |= _thinking(request) | _keep_alive(request.config.keep_alive)
         if request.config.stream:
             fields[_COUNTS] = {"include_usage": True}
-        if request.terms.schema:
-            schema = {"name": "answer", "strict": True, "schema": request.terms.schema}
+        if request.options.schema:
+            schema = {"name": "answer", "strict": True, "schema": request.options.schema}
             fields[_SCHEMA] = {"type": "json_schema", "json_schema": schema}
         return fields
 
-    def parts(self, request: Request, optional: Fields) -> Generator[Part, None, None]:
+    def parts(self, request: Request, optional: Fields) -> Generator[StreamPart, None, None]:
         path, body = _path_and_body(request, optional)
         yield from request.server.documents(
             path, body, _part, split=_texts, refusal=partial(_refusal, request),
             max_tokens=request.config.max_tokens,
         )  # fmt: skip
 
-    def context_length(self, server: Server) -> int | None:
+    def context_length(self, server: ModelServer) -> int | None:
         root = replace(server.endpoint, address=server.endpoint.address.removesuffix("/v1"))
         places = ((server.endpoint, "/models"), *((root, path) for path in _CONTEXT_PATHS))
         for endpoint, path in places:
@@ -232,7 +232,7 @@ def _refusal(request: Request, answer: ErrorAnswer) -> ChatError:
     return server.refusal(answer)
 
 
-def _no_model(server: Server, models: tuple[str, ...]) -> ChatError:
+def _no_model(server: ModelServer, models: tuple[str, ...]) -> ChatError:
     remedy = f"set {server.endpoint.section}model_id to one it has"
     detail = f"{remedy}: {list_names(models)}" if models else f"load it there, or {remedy}"
     return OPENAI.by_name["NO_MODEL"].error(server.names, detail)
@@ -243,7 +243,7 @@ class _Models:
     data: list[ListedModel] | None  # a server without any may say null
 
 
-def _listed(server: Server) -> Sequence[ListedModel]:
+def _listed(server: ModelServer) -> Sequence[ListedModel]:
     return server.ask("/models", _Models).data or ()
 
 
@@ -277,7 +277,7 @@ class _Answer:
     is_last: bool = False
 
 
-def _part(document: Any) -> Part:
+def _part(document: Any) -> StreamPart:
     """Return the part of a reply that a document holds; raise `ValueError` for another format."""
     answer = convert_json(document, _Answer)
     choices = answer.choices or ()
@@ -285,7 +285,7 @@ def _part(document: Any) -> Part:
     message = choice.delta or choice.message or _Written(choice.text)
     reasoning = _said(message.reasoning_content) or _said(message.reasoning)
     usage = answer.usage if isinstance(answer.usage, dict) else {}
-    return Part(
+    return StreamPart(
         _said(message.content),
         reasoning or _said(message.content, "thinking"),
         choice.finish_reason or None,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from chart_binder.react.conversation import ChatError, Message, Reply, Terms
+from chart_binder.react.conversation import ChatError, GenerationOptions, Message, Reply
 
 
 class Scripted:
@@ -30,7 +30,7 @@ class Scripted:
         """Return no calls, because a script begins with its first reply."""
         return ()
 
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:  # noqa: ARG002
+    def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:  # noqa: ARG002
         """Return the next reply, or raise `ChatError` when all have been given."""
         self.asked.append(tuple(messages))
         if len(self.asked) > len(self._replies):

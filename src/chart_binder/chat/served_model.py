@@ -10,16 +10,16 @@ from time import monotonic
 from typing import Any, Protocol
 
 from chart_binder.chat.faults import DeclinedError, Faults, OnlyThinkingError
-from chart_binder.chat.http import CONFIGURED, Endpoint, Server, retry_passing
-from chart_binder.chat.streaming import Part, read_stream
+from chart_binder.chat.http import CONFIGURED, Endpoint, ModelServer, retry_passing
+from chart_binder.chat.streaming import StreamPart, read_stream
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, masked
 from chart_binder.react.context import fewest_tokens, most_tokens
 from chart_binder.react.conversation import (
     ChatError,
+    GenerationOptions,
     Message,
     Reply,
-    Terms,
     UnreachableError,
     encodable,
 )
@@ -40,7 +40,7 @@ Fields = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class ModelHealth:
     """What a check of a server found; each problem is a sentence that ends in its remedy.
 
     `remark` is worth knowing, though nothing is wrong. `context_length` is the context in tokens
@@ -64,18 +64,18 @@ def examine(
     config: LLMConfig,
     endpoint_of: Callable[[], Endpoint],
     faults: Faults,
-    questions: Callable[[Server, Health, LLMConfig], Health],
-) -> Health:
+    questions: Callable[[ModelServer, ModelHealth, LLMConfig], ModelHealth],
+) -> ModelHealth:
     """Return what the `questions` to a server find out; a configuration error is a problem."""
     from chart_binder.net import Deadline  # loads httpcore
 
     try:
         endpoint = endpoint_of()
     except ConfigError as error:
-        return Health(masked(config.base_url), config.model_id, problems=(str(error),))
+        return ModelHealth(masked(config.base_url), config.model_id, problems=(str(error),))
     with Deadline(min(CHECK_S, config.timeout_s)) as deadline:
-        server = Server(endpoint, config.model_id, deadline, faults)
-        health = questions(server, Health(endpoint.address, config.model_id), config)
+        server = ModelServer(endpoint, config.model_id, deadline, faults)
+        health = questions(server, ModelHealth(endpoint.address, config.model_id), config)
     length = health.context_length
     if length is None or config.num_ctx <= length:
         return health
@@ -91,7 +91,7 @@ def is_among(names: Iterable[str], model_id: str) -> bool:
     return not {model_id, f"{model_id}:latest"}.isdisjoint(names)
 
 
-def named_otherwise(health: Health) -> Health:
+def named_otherwise(health: ModelHealth) -> ModelHealth:
     """Return what was found, with a remark: a server replies to a name that it does not list."""
     listed = list_names(health.models) or "no model"
     remark = (
@@ -154,7 +154,7 @@ class _Properties:
     default_generation_settings: _Slot | None = None
 
 
-def context_length_at(server: Server, path: str) -> int | None:
+def context_length_at(server: ModelServer, path: str) -> int | None:
     """Return the context in tokens that the server there says the model has, if it does."""
     said = server.ask(path, _Properties)
     for model in [*(said.data or []), *(said.models or [])]:
@@ -169,24 +169,24 @@ def context_length_at(server: Server, path: str) -> int | None:
 class Request:
     """What a server is asked until it answers or the deadline is over; `stop` is what is sent."""
 
-    server: Server
+    server: ModelServer
     config: LLMConfig
     messages: tuple[Message, ...]
-    terms: Terms
+    options: GenerationOptions
     stop: tuple[str, ...] = ()
 
     @property
     def temperature(self) -> float:
         """The temperature asked for, else the configured one."""
-        asked = self.terms.temperature
+        asked = self.options.temperature
         return self.config.temperature if asked is None else asked
 
     @property
     def must_not_think(self) -> bool:
-        """Whether the terms forbid thinking, and no configuration decides about it."""
+        """Whether the options forbid thinking, and no configuration decides about it."""
         config = self.config
         is_configured = config.think != "" or config.reasoning_effort
-        return not (self.terms.may_think or is_configured or config.prompting == "raw")
+        return not (self.options.may_think or is_configured or config.prompting == "raw")
 
 
 class ServerApi(Protocol):
@@ -204,18 +204,18 @@ class ServerApi(Protocol):
     def optional_fields(self, request: Request) -> Fields:
         """Return the optional fields that the request calls for."""
 
-    def parts(self, request: Request, optional: Fields) -> Generator[Part, None, None]:
+    def parts(self, request: Request, optional: Fields) -> Generator[StreamPart, None, None]:
         """Ask once, with these optional fields, and yield the reply; raise `ChatError`."""
 
-    def context_length(self, server: Server) -> int | None:
+    def context_length(self, server: ModelServer) -> int | None:
         """Return the context in tokens that the model really has, or `None`; raise `ChatError`."""
 
 
 class ServedModel:
     """A `ChatModel` that asks a server; threads may share it, each with one conversation.
 
-    `timeout_s`, or less where the terms say so, is one deadline for a whole reply, from loading the
-    model and further tries to the last byte.
+    `timeout_s`, or less where the options say so, is one deadline for a whole reply, from loading
+    the model and further tries to the last byte.
     """
 
     def __init__(
@@ -232,7 +232,7 @@ class ServedModel:
         self._has_replied = False
         self._thread = threading.local()  # the prompt that was counted last, and its count
 
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+    def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
         """Return the next reply, or raise `ChatError`.
 
         One that ran into `max_tokens` has the `done_reason` `length`. The listener hears no
@@ -244,10 +244,10 @@ class ServedModel:
         self._refuse_overflow(sent)
         began = monotonic()
         most_s = self._config.timeout_s
-        allowed_s = most_s if terms.seconds is None else min(most_s, terms.seconds)
+        allowed_s = most_s if options.seconds is None else min(most_s, options.seconds)
         with Deadline(allowed_s) as deadline:
-            server = Server(self._endpoint, self.model_id, deadline, self._faults)
-            request = Request(server, self._config, sent, terms, terms.stop)
+            server = ModelServer(self._endpoint, self.model_id, deadline, self._faults)
+            request = Request(server, self._config, sent, options, options.stop)
             try:
                 reply = self._ask_for_content(request)
             except UnreachableError as error:
@@ -262,17 +262,17 @@ class ServedModel:
 
     def _ask_for_content(self, request: Request) -> Reply:
         """Ask again where a stop string, or the schema, made the server end in the thinking."""
-        without_schema = replace(request.terms, schema=None)
+        without_schema = replace(request.options, schema=None)
         if self._thinks_by_schema:
-            request = replace(request, terms=without_schema)
+            request = replace(request, options=without_schema)
         try:
             reply = self._ask(request)
         except OnlyThinkingError as error:
-            has_schema = bool(request.terms.schema)
+            has_schema = bool(request.options.schema)
             if not (request.stop or has_schema):
                 raise
             _log.info("asking again without stop strings and schema: %s", error)
-            reply = self._ask(replace(request, stop=(), terms=without_schema))
+            reply = self._ask(replace(request, stop=(), options=without_schema))
             self._thinks_by_schema |= has_schema and error.is_object
             return reply
         is_cut = request.stop and reply.done_reason == "stop"
@@ -310,7 +310,7 @@ class ServedModel:
 
     def _ask_once(self, request: Request, optional: Fields) -> Reply:
         parts = self._api.parts(request, optional)
-        return read_stream(parts, request.terms, self._config.max_tokens, request.server)
+        return read_stream(parts, request.options, self._config.max_tokens, request.server)
 
     def _blamed(self, optional: Fields, refusal: DeclinedError) -> tuple[frozenset[str], ...]:
         """Return the fields that a refusal names, and those that it may concern."""

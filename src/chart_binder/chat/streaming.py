@@ -14,8 +14,8 @@ from itertools import chain
 from typing import Final
 
 from chart_binder.chat.faults import BY_NAME, OnlyThinkingError, PassingError
-from chart_binder.chat.http import Server
-from chart_binder.react.conversation import ChatError, Reply, StopCheck, Terms
+from chart_binder.chat.http import ModelServer
+from chart_binder.react.conversation import ChatError, GenerationOptions, Reply, StopCheck
 
 COUNTS_S = 2.0  # what a server may take for its token counts once the model has ended
 BYTES_A_TOKEN = 16  # of content and thinking: the average of any text stays far below
@@ -84,7 +84,7 @@ def read_calls(calls: object, function: object = None) -> Iterator[CallPiece]:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StreamPart:
     """What a server sends at once: a piece of a reply, or the whole.
 
     `done_reason` says that the model has come to its end, `is_last` that the server has: between
@@ -111,16 +111,16 @@ _CUT_SHORT = {
 
 
 def read_stream(
-    parts: Generator[Part, None, None],
-    terms: Terms,
+    parts: Generator[StreamPart, None, None],
+    options: GenerationOptions,
     max_tokens: int,
-    server: Server,
+    server: ModelServer,
 ) -> Reply:
     """Return the reply that the parts make, and close them as soon as the rest does not count.
 
     Raises `ChatError`, a `PassingError` only while nothing of the reply has come.
     """
-    reply = _PartialReply(terms)
+    reply = _PartialReply(options)
     most_bytes = max(FEWEST_BYTES, BYTES_A_TOKEN * max_tokens)
     try:
         with closing(parts):
@@ -143,7 +143,7 @@ def read_stream(
     return _whole_reply(reply, server)
 
 
-def _whole_reply(reply: "_PartialReply", server: Server) -> Reply:
+def _whole_reply(reply: "_PartialReply", server: ModelServer) -> Reply:
     """Return the reply; raise `ChatError` if the server cut it, or if it says nothing."""
     if reason := _CUT_SHORT.get(reply.done_reason or ""):
         raise BY_NAME[reason].error(server.names, repr(reply.done_reason))
@@ -155,7 +155,7 @@ def _whole_reply(reply: "_PartialReply", server: Server) -> Reply:
     raise _empty(result, server)
 
 
-def _empty(reply: Reply, server: Server) -> ChatError:
+def _empty(reply: Reply, server: ModelServer) -> ChatError:
     if reply.done_reason == "length":
         return BY_NAME["SPENT"].error(server.names)
     error = BY_NAME["EMPTY"].error(
@@ -169,11 +169,11 @@ def _empty(reply: Reply, server: Server) -> ChatError:
 class _PartialReply:
     """A reply that is being written; what comes whole, or has come to its end, is not cut."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, options: GenerationOptions) -> None:
         self.has_begun = False
         self.bytes = 0  # of content and thinking, counted or not
-        self._listen = terms.listen
-        self._cut = Cut(terms.enough)
+        self._on_token = options.on_token
+        self._cut = ReplyCutter(options.stop_when)
         self._contents: list[str] = []
         self._thoughts: list[str] = []
         self._calls: list[CallPiece] = []
@@ -183,7 +183,7 @@ class _PartialReply:
         self._prompt_tokens: int | None = None
         self._completion_tokens: int | None = None
 
-    def add(self, part: Part) -> None:
+    def add(self, part: StreamPart) -> None:
         """Add the next part; a reply that goes on where nothing counts any more ends there."""
         self.has_begun = True
         self.bytes += len((part.content + part.thinking).encode("utf-8", "replace"))
@@ -214,8 +214,8 @@ class _PartialReply:
     def _release(self, text: str) -> None:
         if text:
             self._contents.append(text)
-            if self._listen is not None:
-                self._listen(text)
+            if self._on_token is not None:
+                self._on_token(text)
 
     @property
     def is_whole(self) -> bool:
@@ -258,16 +258,16 @@ def _token_count(value: object) -> int | None:
     return int(value) if 0 < value <= _MOST_TOKENS and value == int(value) else None
 
 
-class Cut:
-    """Lets a text through piece by piece, up to a line where `enough` says that it may end.
+class ReplyCutter:
+    """Lets a text through piece by piece, up to a line where `stop_when` says that it may end.
 
     The beginning of each line is held back until it is whole or `LINE_START` long, and looked at
     once: the result is the same for every way to split the text. The time is linear.
     """
 
-    def __init__(self, enough: StopCheck | None) -> None:
+    def __init__(self, stop_when: StopCheck | None) -> None:
         self.made = False
-        self._enough = enough
+        self._stop_when = stop_when
         self._through: list[str] = []
         self._length = 0
         self._line: str | None = ""
@@ -309,7 +309,7 @@ class Cut:
             self._reread += takes
             return "".join(self._through) + self._break
 
-        self.made = bool(self._enough and may_reread and self._enough(start, text))
+        self.made = bool(self._stop_when and may_reread and self._stop_when(start, text))
         if not self.made:
             self._release(self._break + self._line)
         self._line = None

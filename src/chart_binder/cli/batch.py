@@ -32,7 +32,7 @@ from chart_binder.jobs.batch.items import (
     read_lines,
 )
 from chart_binder.jobs.batch.report import Tally, metrics_json, prometheus_text
-from chart_binder.jobs.batch.resume import Which
+from chart_binder.jobs.batch.resume import FileSelection
 from chart_binder.jobs.batch.run import Items, on_error
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _KINDS = {
     "undated": ("undated album", "undated albums"),
 }
 _METRICS_EVERY_S = 5.0
-_ONLY = tuple(map(str, Which))
+_ONLY = tuple(map(str, FileSelection))
 _log = logging.getLogger(__name__)
 
 
@@ -175,7 +175,7 @@ def _options(config: "Config", only: str | None, **flags: Any) -> BatchOptions:
         name: flags[name] for name in ("whole_albums", "also_date", "in_parts", "best_known")
     }
     flags |= {
-        "only": frozenset(map(Which, states)),
+        "only": frozenset(map(FileSelection, states)),
         "policy": flags["policy"]
         and options.write_options(config, flags["policy"], **of_tags).policy,
         "executor": Executor(flags["executor"]),
@@ -200,7 +200,7 @@ def _estimate(session: options.Session, paths: tuple[str, ...], wanted: BatchOpt
             bar.show(tally)
 
         found = estimate_batch(named, session.config, wanted, on_album, on_unreadable)
-    session.show(found, estimate_lines(found, only=Which.COMPILATIONS in wanted.only))
+    session.show(found, estimate_lines(found, only=FileSelection.COMPILATIONS in wanted.only))
     return status
 
 

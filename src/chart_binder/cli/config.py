@@ -35,10 +35,10 @@ from chart_binder.llm.tools import unknown_names
 from chart_binder.musicbrainz.source import connect
 from chart_binder.react.loop import call_tool
 from chart_binder.react.sanitize import inert
-from chart_binder.react.steps import Act
+from chart_binder.react.steps import ToolCall
 from chart_binder.react.tools import Tool, Toolbox, ToolError
 from chart_binder.store import VERSION, open_store
-from chart_binder.web.searxng import Degraded, Hits, NothingFound, SearxngClient
+from chart_binder.web.searxng import Degraded, NothingFound, SearchHits, SearxngClient
 from chart_binder.wiring import exam_results, store_url, transcripts_folder
 from chart_binder.wiring import tools as configured_tools
 
@@ -211,7 +211,7 @@ def run(session: options.Session, name: str, arguments: str) -> None:
     """
     try:
         toolbox = Toolbox(configured_tools(session.config))
-        call = toolbox.resolve(Act(name, _read_arguments(arguments)))
+        call = toolbox.resolve(ToolCall(name, _read_arguments(arguments)))
     except ToolError as error:
         raise UsageError(str(error)) from error
     try:
@@ -241,7 +241,7 @@ _Check = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """What a check found, or what is wrong and how to fix it; not being asked is well, too."""
 
     name: str
@@ -268,21 +268,21 @@ def doctor(session: options.Session) -> int:
     return status
 
 
-def show_finding(session: options.Session, finding: Finding) -> int:
+def show_finding(session: options.Session, finding: DoctorFinding) -> int:
     """Print a finding, and return the exit status that it leads to."""
     session.show(finding, output.wrap(finding.said, f"{finding.state:<8} {finding.name:<12} "))
     return 0 if finding.is_well else 1 if finding.is_needed else 3
 
 
-def _configuration(settings: Settings) -> Finding:
+def _configuration(settings: Settings) -> DoctorFinding:
     """Return which file was read; that there is none is well, too."""
     found = f"no file, so every key has its default; yours would be {user_file()}"
     if settings.file:
         found = f"{settings.file.absolute()} was read"
-    return Finding("config", "ok", is_needed=True, is_well=True, said=found)
+    return DoctorFinding("config", "ok", is_needed=True, is_well=True, said=found)
 
 
-def findings(config: Config, only: str = "") -> Iterator[Finding]:
+def findings(config: Config, only: str = "") -> Iterator[DoctorFinding]:
     """Check each service, or only one of them, and yield what was found."""
     model_off = "" if config.llm.enabled else "no model is asked: llm.enabled is false"
     search_off = model_off and f"not used, for {model_off}"
@@ -300,7 +300,7 @@ def findings(config: Config, only: str = "") -> Iterator[Finding]:
         if only not in ("", name):
             continue
         if not is_asked:
-            yield Finding(name, "off", is_needed, is_well=True, said=why_off or _OFFLINE)
+            yield DoctorFinding(name, "off", is_needed, is_well=True, said=why_off or _OFFLINE)
             continue
         try:
             (found, remark), is_well = check(config), True
@@ -310,7 +310,7 @@ def findings(config: Config, only: str = "") -> Iterator[Finding]:
         if not why_off and (remark or not is_well):
             state = "failed" if is_needed and not is_well else "warning"
         said = "; ".join(filter(None, (why_off, found, remark)))
-        yield Finding(name, state, is_needed, is_well or bool(why_off), said)
+        yield DoctorFinding(name, state, is_needed, is_well or bool(why_off), said)
 
 
 def _store(config: Config) -> _Check:
@@ -382,7 +382,7 @@ def _search(config: Config) -> _Check:
     searxng = config.llm.searxng
     answers = f"{masked(searxng.url)} answers"
     outcome = SearxngClient(searxng).search("MusicBrainz")  # which every engine knows
-    failing = ", ".join(outcome.failing) if isinstance(outcome, Degraded | Hits) else ""
+    failing = ", ".join(outcome.failing) if isinstance(outcome, Degraded | SearchHits) else ""
     if isinstance(outcome, Degraded):
         problem = "no result has an address that can be read: see its log"
         if failing:

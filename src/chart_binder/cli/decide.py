@@ -48,8 +48,8 @@ from chart_binder.jobs.decide import (
     with_tags,
 )
 from chart_binder.jobs.explain import decide_by_stored_run
-from chart_binder.llm.events import Result
-from chart_binder.react.transcript import AnyEvent, Replied, Stepped
+from chart_binder.llm.events import ResultEvent
+from chart_binder.react.transcript import AnyEvent, ReplyEvent, StepEvent
 from chart_binder.store import open_store
 from chart_binder.wiring import (
     decider,
@@ -200,8 +200,8 @@ def live_decider(session: options.Session, *, respects_overrides: bool) -> Decid
     return decider(
         session.config,
         record=transcripts_folder(),
-        watch=live.watch if live else None,
-        listen=live.listen if live else None,
+        on_event=live.on_event if live else None,
+        on_token=live.on_token if live else None,
         overruled=overrides(session.config) if respects_overrides else no_overrides,
         asks_years=session.config.llm.ask == "year",
     )
@@ -354,8 +354,8 @@ def demo(session: options.Session, *, full: bool) -> int:
     results = _Results(session.as_json, lines)
     with _demo_files() as (files, config), open_store(config.store.url) as store:
         gather = evidence_of_files(config, store)
-        watch = _show_event if has_text and full else None
-        pipeline = decider(config, record=None, watch=watch)
+        on_event = _show_event if has_text and full else None
+        pipeline = decider(config, record=None, on_event=on_event)
         for file in files:
             output.set_log_file(file.name)
             results.show(file.name, pipeline.attempt(partial(gather, file)))
@@ -414,13 +414,13 @@ def _demo_files() -> Iterator[tuple[list[Path], Config]]:
 def _show_event(event: AnyEvent) -> None:
     """Print a turn of the recorded run in two lines: what the model thought, and what it did."""
     match event:
-        case Replied(iteration=1):
+        case ReplyEvent(iteration=1):
             text = f"\nturn 1: {event.content.partition(chr(10))[0]}"
-        case Replied():
+        case ReplyEvent():
             text = f"turn {event.iteration}: {event.content.partition(chr(10))[0]}"
-        case Stepped(tool=str(tool), arguments=dict(arguments)):
+        case StepEvent(tool=str(tool), arguments=dict(arguments)):
             text = f"        {tool} {next(iter(arguments.values()), '')}"
-        case Result():
+        case ResultEvent():
             text = f"        {event.result.get('outcome')}: {event.result.get('rationale')}"
         case _:
             return

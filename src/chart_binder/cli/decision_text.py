@@ -18,7 +18,7 @@ from chart_binder.cli.output import (
 )
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, ReleaseGroup
-from chart_binder.domain.verdict import Considered, FirstRelease, Question, Rival, SaidBy, Verdict
+from chart_binder.domain.verdict import FirstRelease, Question, Rival, RuleStep, SaidBy, Verdict
 from chart_binder.domain.vocabulary import MBID, bare_id
 from chart_binder.errors import counted
 from chart_binder.jobs.decide import NOT_NEEDED, Case, Cause, Decision, State, advice_for
@@ -438,11 +438,11 @@ def explanation_object(case: Case, rules_config: RulesConfig) -> dict[str, objec
     return {"explanation": msgspec.to_builtins(explained)}
 
 
-def _rule_path(case: Case, verdict: Verdict) -> Iterator[Considered]:
+def _rule_path(case: Case, verdict: Verdict) -> Iterator[RuleStep]:
     """Yield the rules that were tried, and the model last, where its answer decided."""
     yield from verdict.path
     if case.decision.decided_by == "llm" and case.decision.crg_rule:
-        yield Considered(case.decision.crg_rule, case.decision.rationale or "")
+        yield RuleStep(case.decision.crg_rule, case.decision.rationale or "")
 
 
 def _dates(one: Appearance) -> Iterator[str]:

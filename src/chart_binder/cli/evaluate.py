@@ -188,7 +188,7 @@ def _first_release_lines(found: evaluate.FirstReleaseTotals) -> Iterator[str]:
 def _case_lines(case: evaluate.ScoredCase) -> Iterator[str]:
     yield f"  {case.id} (line {case.line}): {case.name}"
     expected, found = case.expected, case.decision
-    if case.first is evaluate.Mark.WRONG:
+    if case.first is evaluate.Grade.WRONG:
         wanted = _expected_first(case)
         found_first = case.decision.first_release
         found_text = first_release_text(found_first) if found_first else "none"
@@ -197,7 +197,7 @@ def _case_lines(case: evaluate.ScoredCase) -> Iterator[str]:
             yield from output.labelled("", found_first.because)
     yield from output.labelled("expected", _group(case, expected.crg_mbid, expected.crg_rule))
     yield from output.labelled("found", _group(case, found.crg_mbid, found.crg_rule))
-    if case.rr in (evaluate.Mark.WRONG, evaluate.Mark.OPEN) or case.is_by_another_rule:
+    if case.rr in (evaluate.Grade.WRONG, evaluate.Grade.OPEN) or case.is_by_another_rule:
         wanted = " or ".join(sorted(filter(None, expected.releases or ()))) or "none"
         yield from output.labelled("release", f"expected {wanted}{_rule(expected.rr_rule)}")
         yield from output.labelled("", f"found {found.rr_mbid or 'none'}{_rule(found.rr_rule)}")

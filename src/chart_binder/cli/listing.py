@@ -209,7 +209,9 @@ def audit(
         raise UsageError("judging needs a terminal: `canon audit --report` does without")
     wanted = listing.read_query(query)
     if not any(term.key == "state" for term in wanted.terms):
-        wanted = listing.Query((*wanted.terms, *listing.read_query(["state:decided"]).terms))
+        wanted = listing.DecisionQuery(
+            (*wanted.terms, *listing.read_query(["state:decided"]).terms)
+        )
     skipped = output.SkippedRecords()
     with session.open_store() as store:
         rows = listing.listing(store, wanted, skipped.decision)
@@ -305,7 +307,7 @@ def playlist(
     return _write_m3u(session, wanted, out)
 
 
-def _write_m3u(session: options.Session, wanted: listing.Query, out: str | None) -> int:
+def _write_m3u(session: options.Session, wanted: listing.DecisionQuery, out: str | None) -> int:
     skipped = output.SkippedRecords()
     with session.open_store() as store:
         every = list(listing.listing(store, wanted, skipped.decision))

@@ -78,12 +78,12 @@ def asks(session: options.Session, *, yes: bool) -> bool:
 def name_records(
     config: Config,
     bundle: EvidenceBundle | None,
-    named: overrides.Named,
+    named: overrides.PersonChoice,
     *,
     asks: bool,
     force: bool,
     there: bool = False,
-) -> tuple[overrides.Named, tuple[str, ...]]:
+) -> tuple[overrides.PersonChoice, tuple[str, ...]]:
     """Return what a person names under the ids of today, with notes; `there` adds its date.
 
     What the evidence lacks is looked up and shown, and the person is asked if `asks`. Raises
@@ -105,7 +105,7 @@ def name_records(
     return named, notes
 
 
-def _is_evidence_already(bundle: EvidenceBundle | None, named: overrides.Named) -> bool:
+def _is_evidence_already(bundle: EvidenceBundle | None, named: overrides.PersonChoice) -> bool:
     """Return whether the same recording is that of the file, or evidence that no person added."""
     recordings = bundle.recording_candidates if bundle else ()
     known = {bare_id(one.mb_recording_id) for one in recordings if one.because != PERSON_SAYS}
@@ -270,7 +270,10 @@ def set_override(
         session, options.read_path_or_mbid(name), asks=True
     )
     recording = subject.recording or _only_recording(subject, name)
-    bundle, named = subject.bundle, overrides.Named(group, release, first_date, same_as, recording)
+    bundle, named = (
+        subject.bundle,
+        overrides.PersonChoice(group, release, first_date, same_as, recording),
+    )
     named, notes = name_records(
         session.config, bundle, named, asks=asks(session, yes=yes), force=force
     )

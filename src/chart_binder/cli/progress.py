@@ -19,7 +19,7 @@ from chart_binder.audio.file_access import AudioFile, find_audio_files
 from chart_binder.cli.output import duration, fit, print_error, print_lines, rate_text, safe_text
 from chart_binder.errors import INTERRUPTED, counted
 from chart_binder.jobs.decide import State
-from chart_binder.llm.events import Brought, Read, Result, Run
+from chart_binder.llm.events import EvidenceEvent, ReadingEvent, ResultEvent, StartEvent
 from chart_binder.react import transcript
 
 if TYPE_CHECKING:
@@ -115,37 +115,39 @@ class LiveRun:
         self._turn = 0
         self._pieces: list[str] = []
 
-    def listen(self, piece: str) -> None:
+    def on_token(self, piece: str) -> None:
         """Write a piece of the reply that is being received."""
         if not self._pieces:
             click.echo(f"--- turn {self._turn + 1}: reply", err=True)
         self._pieces.append(piece)
         click.echo(safe_text(piece), nl=False, err=True)
 
-    def watch(self, event: transcript.AnyEvent) -> None:
+    def on_event(self, event: transcript.AnyEvent) -> None:
         """Write an event; of a reply whose text was shown, only what is known at its end."""
         shown, self._pieces = "".join(self._pieces), []
         if shown:
             click.echo(err=True)
-        if isinstance(event, Run):
+        if isinstance(event, StartEvent):
             self._turn = 0
-        if isinstance(event, transcript.Replied):
+        if isinstance(event, transcript.ReplyEvent):
             self._turn = event.iteration
         # A reply is cut before its stop sequence, of which a part may have been shown.
-        is_shown = isinstance(event, transcript.Replied) and shown.startswith(event.content or "?")
+        is_shown = isinstance(event, transcript.ReplyEvent) and shown.startswith(
+            event.content or "?"
+        )
         print_lines(event_lines(event, is_shown=is_shown), err=True)
 
 
 def event_lines(event: transcript.AnyEvent, *, is_shown: bool = False) -> Iterator[str]:
     """Yield one event of a run as lines; without the text of a reply that `is_shown` already."""
     match event:
-        case Run():
+        case StartEvent():
             parts = (event.id, event.model_id, event.dialect, event.prompt_version)
             yield f"=== run {', '.join(filter(None, parts))}"
-        case transcript.Said():
+        case transcript.MessageEvent():
             yield f"--- {event.role}"
             yield event.content
-        case transcript.Replied():
+        case transcript.ReplyEvent():
             tokens = f", {event.completion_tokens} tokens" if event.completion_tokens else ""
             name = "said" if is_shown else "reply"
             yield f"--- turn {event.iteration}: {name} ({event.seconds:.1f} s{tokens})"
@@ -153,23 +155,23 @@ def event_lines(event: transcript.AnyEvent, *, is_shown: bool = False) -> Iterat
                 yield f"(thinking) {event.thinking}"
             if not is_shown:
                 yield event.content
-        case transcript.Stepped():
+        case transcript.StepEvent():
             call = f" {event.tool} {event.arguments}" if event.tool else ""
             yield f"--- turn {event.iteration}: {event.kind}{call}"
             yield from filter(None, [event.thought])
             yield from (f"(note) {note}" for note in event.notes)
-        case transcript.Observed():
+        case transcript.ObservationEvent():
             yield f"--- turn {event.iteration}: observation ({event.seconds:.1f} s)"
             yield event.observation.shown
-        case Read() | Brought():
+        case ReadingEvent() | EvidenceEvent():
             yield from _check_lines(event)
-        case Result():
+        case ResultEvent():
             said = event.result.get("rationale") or event.result.get("problem") or "no reason given"
             yield f"=== {event.result.get('outcome')}: {said}"
 
 
-def _check_lines(event: Read | Brought) -> Iterator[str]:
-    if isinstance(event, Brought):
+def _check_lines(event: ReadingEvent | EvidenceEvent) -> Iterator[str]:
+    if isinstance(event, EvidenceEvent):
         said = event.problem or "its recordings of this performance go into the evidence"
         yield f"--- turn {event.iteration}: {event.record} at MusicBrainz: {said}"
         return
@@ -341,8 +343,8 @@ def bar_line(
 
 def _parts(tally: "Tally", total: int, noun: str) -> Iterator[str]:
     yield _count(tally.files, total, noun)
-    enough = max(_ESTIMATE_AFTER_FILES, min(_ENOUGH_FILES, total * _ESTIMATE_AFTER_SHARE))
-    has_estimate = tally.seconds >= _ESTIMATE_AFTER_S and tally.worked >= enough
+    stop_when = max(_ESTIMATE_AFTER_FILES, min(_ENOUGH_FILES, total * _ESTIMATE_AFTER_SHARE))
+    has_estimate = tally.seconds >= _ESTIMATE_AFTER_S and tally.worked >= stop_when
     if total > tally.files and has_estimate:
         yield f"about {duration((total - tally.files) / tally.rate)} left"
     if tally.worked:

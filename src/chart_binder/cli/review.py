@@ -269,12 +269,12 @@ def choose_candidate(
     if not candidate and (rr or there):
         raise UsageError("--rr and --there are about CANDIDATE: name it")
 
-    def written(case: ReviewCase) -> overrides.Named:
+    def written(case: ReviewCase) -> overrides.PersonChoice:
         crg, release = (
             read_record(session.config, case.labels, candidate) if candidate else (None, None)
         )
         release = read_label(case.labels, rr, "release") if rr else release
-        return overrides.Named(crg, release, first_date, same_as, _recording(recording))
+        return overrides.PersonChoice(crg, release, first_date, same_as, _recording(recording))
 
     said = (candidate, first_date, same_as and f"the same as {same_as}")
     done = f"{', '.join(filter(None, said))} is right"
@@ -306,10 +306,10 @@ def reject_proposal(
     if rr and not crg:
         raise UsageError("--rr names a release of what --crg names: give both")
 
-    def written(case: ReviewCase) -> overrides.Named:
+    def written(case: ReviewCase) -> overrides.PersonChoice:
         group, release = read_record(session.config, case.labels, crg) if crg else (None, None)
         release = read_label(case.labels, rr, "release") if rr else release
-        return overrides.Named(group, release, recording_mbid=_recording(recording))
+        return overrides.PersonChoice(group, release, recording_mbid=_recording(recording))
 
     _give(session, name, "rejected", overrides.reject, reason, written, **flags)
 
@@ -334,7 +334,7 @@ def _give(
     done: str,
     give: Callable[..., overrides.VerdictResult],
     reason: str,
-    written: Callable[[ReviewCase], overrides.Named] | None = None,
+    written: Callable[[ReviewCase], overrides.PersonChoice] | None = None,
     *,
     force: bool = False,
     yes: bool = False,

@@ -123,7 +123,7 @@ def queued_object(case: ReviewCase, config: Config) -> dict[str, Any]:
 # A case.
 
 
-class Part(NamedTuple):
+class ScreenPart(NamedTuple):
     """Lines of a screen; if there is no room, `least` of them stay, and a low `rank` goes first."""
 
     lines: list[str]
@@ -131,7 +131,7 @@ class Part(NamedTuple):
     least: int | None = None
 
 
-def screen(parts: Sequence[Part], room: int) -> list[str]:
+def screen(parts: Sequence[ScreenPart], room: int) -> list[str]:
     """Return the lines of parts, prose cut as far as needed for `room` lines."""
     lines = [[*part.lines] for part in parts]
     for number in sorted(range(len(parts)), key=lambda number: parts[number].rank):
@@ -155,30 +155,32 @@ def case_parts(
     lapsed: bool,
     is_brief: bool = False,
     whole: bool = False,
-) -> Iterator[Part]:
+) -> Iterator[ScreenPart]:
     """Yield a case at a glance: what it needs, the candidates with why each leads, the proposal.
 
     If `is_brief`, a candidate takes one line, and those without a key are counted alone.
     """
     first = case.decision.first_release
-    yield Part([*head])
-    yield Part([*recording_lines(case.decision, with_year=False)], 5, 1)
+    yield ScreenPart([*head])
+    yield ScreenPart([*recording_lines(case.decision, with_year=False)], 5, 1)
     if first and not first.year_certain:
-        yield Part([*labelled("year", f"not certain: {first.because}")], 1, 0)
+        yield ScreenPart([*labelled("year", f"not certain: {first.because}")], 1, 0)
     if case.decision.state is State.DECIDED and not lapsed:
         needed = ""
-        yield Part([*_decided(case, verdict)])
+        yield ScreenPart([*_decided(case, verdict)])
     else:
         needed = _need(case, verdict, config, lapsed=lapsed)
-        yield Part([*wrap(needed, "  Needs you: ", 4)], 6, 1)
+        yield ScreenPart([*wrap(needed, "  Needs you: ", 4)], 6, 1)
     rows = case.rows
     if rows:
         shown = _rows_shown(rows, verdict) if is_brief else rows
-        yield Part([""], 0, 0)
-        yield Part([*candidate_table(_table(case, verdict, shown, whole=whole), is_cut=is_brief)])
+        yield ScreenPart([""], 0, 0)
+        yield ScreenPart(
+            [*candidate_table(_table(case, verdict, shown, whole=whole), is_cut=is_brief)]
+        )
         if left := len(rows) - len(shown):
-            yield Part([f"  and {counted(left, 'more candidate')}"])
-        yield Part([""], 0, 0)
+            yield ScreenPart([f"  and {counted(left, 'more candidate')}"])
+        yield ScreenPart([""], 0, 0)
     yield from _proposal_parts(case, needed, whole=whole)
 
 
@@ -242,22 +244,22 @@ def _releases(row: CandidateRow) -> Iterator[str]:
         yield from labelled(f"  {release.label}", release.said)
 
 
-def _proposal_parts(case: ReviewCase, needed: str, *, whole: bool) -> Iterator[Part]:
+def _proposal_parts(case: ReviewCase, needed: str, *, whole: bool) -> Iterator[ScreenPart]:
     result, proposal = case.result, case.proposal
     if proposal:
         named = case.labels.name_of(proposal.crg_mbid) if proposal.label else NO_GROUP
         by = f"confidence {proposal.confidence:.2f}" if result else "by the rules"
-        yield Part([*labelled("proposed", f"{named}, {by}")], 7, 1)
+        yield ScreenPart([*labelled("proposed", f"{named}, {by}")], 7, 1)
     if result is None:
         return
-    yield Part([*labelled("because", result.rationale)], 2, 0)
+    yield ScreenPart([*labelled("because", result.rationale)], 2, 0)
     if whole:  # the checks and facts follow
         return
     if result.problem and needed not in result.problem:
-        yield Part([*labelled("problem", result.problem)], 3, 0)
+        yield ScreenPart([*labelled("problem", result.problem)], 3, 0)
     for fact in sorted(result.facts, key=lambda fact: not fact.verified)[:1]:
         quote = f'"{fact.quote or fact.value}" ({fact.source or "no source"})'
-        yield Part([*labelled("quote", quote)], 4, 1)
+        yield ScreenPart([*labelled("quote", quote)], 4, 1)
 
 
 def case_lines(

@@ -21,7 +21,7 @@ from chart_binder.cli.override import name_records, read_record
 from chart_binder.cli.review_text import (
     KEYS,
     NO_ALBUM,
-    Part,
+    ScreenPart,
     case_lines,
     case_parts,
     mending_pages,
@@ -34,7 +34,7 @@ from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import CanonError, StoreError, UsageError, counted
 from chart_binder.files import path_text
 from chart_binder.jobs.named_records import read_first_date
-from chart_binder.jobs.overrides import Named, VerdictResult, accept, choose, keep, reject
+from chart_binder.jobs.overrides import PersonChoice, VerdictResult, accept, choose, keep, reject
 from chart_binder.jobs.review import (
     ReviewCase,
     is_overridden,
@@ -161,7 +161,7 @@ class Walk:
         parts = [*case_parts(case, verdict, self.config, head, lapsed=lapsed, is_brief=True)]
         if given:
             words = f"your verdict: {given.words}; u takes it back, s keeps it"
-            parts.append(Part([*output.wrap(words)]))
+            parts.append(ScreenPart([*output.wrap(words)]))
         room = max(shutil.get_terminal_size().lines, _LEAST_LINES) - 1  # the cursor has a line
         keys = self._key_lines(case)
         lines = screen(parts, room - len(keys))
@@ -358,7 +358,7 @@ class Walk:
             raise CanonError(f"{label}: no such candidate; there is {labels}")
         crg, rr = read_record(self.config, case.labels, label)
         done = f"it came out on {label}" if there else f"{label} is right"
-        return self._named(case, done, Named(crg, rr), reason, there=there)
+        return self._named(case, done, PersonChoice(crg, rr), reason, there=there)
 
     def _pasted(self, case: ReviewCase, text: str) -> _Next:
         """Take an id or an address that was pasted in place of a key."""
@@ -372,7 +372,7 @@ class Walk:
     def _say_date(self, case: ReviewCase) -> _Next:
         def keep_date(text: str) -> _Next:
             date = read_first_date(text, now_utc())
-            return self._named(case, f"{date} is right", Named(first_date=date))
+            return self._named(case, f"{date} is right", PersonChoice(first_date=date))
 
         question = "when it first came out: YYYY, YYYY-MM or YYYY-MM-DD (Enter: back)"
         return self._ask_until(question, keep_date, "no date is kept")
@@ -391,7 +391,7 @@ class Walk:
 
     def _is_same(self, case: ReviewCase, text: str) -> _Next:
         same = options.read_mbid(text, "recording")
-        return self._named(case, f"it is the same as {same}", Named(same_as=same))
+        return self._named(case, f"it is the same as {same}", PersonChoice(same_as=same))
 
     def _ask_until(
         self,
@@ -412,7 +412,13 @@ class Walk:
         return self._say(otherwise)
 
     def _named(
-        self, case: ReviewCase, done: str, named: Named, reason: str = "", *, there: bool = False
+        self,
+        case: ReviewCase,
+        done: str,
+        named: PersonChoice,
+        reason: str = "",
+        *,
+        there: bool = False,
     ) -> _Next:
         """Keep what a person says is right; what the evidence lacks is shown before."""
         found, notes = name_records(

@@ -21,8 +21,8 @@ from chart_binder.files import path_text, read_file, read_lines
 from chart_binder.jobs import transcripts
 from chart_binder.jobs.stored_decisions import path_from_bytes
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.react.steps import Act, Finish
-from chart_binder.react.transcript import Replied, Stepped, Turn
+from chart_binder.react.steps import FinalAnswer, ToolCall
+from chart_binder.react.transcript import ReplyEvent, StepEvent, TranscriptTurn
 from chart_binder.wiring import transcripts_folder
 
 _NOT_COMPARED = frozenset({"usage", "transcript"})
@@ -111,7 +111,7 @@ def replay(session: options.Session, file: Path) -> int:
     Exit status: 0 the same, 1 another result, none at all, or a FILE that cannot be read.
     """
     recorded = transcripts.read_recording(file)
-    result = transcripts.replay(file, LiveRun().watch if session.shows_run else None)
+    result = transcripts.replay(file, LiveRun().on_event if session.shows_run else None)
     differs = _differences(recorded, result)
     compared = recorded.missing or "no result was recorded"
     if recorded.result is not None:
@@ -276,7 +276,7 @@ def _names(recorded: transcripts.RecordedRun) -> dict[str, Any]:
     }
 
 
-def _turn(turn: Turn, recorded: transcripts.RecordedRun) -> dict[str, Any]:
+def _turn(turn: TranscriptTurn, recorded: transcripts.RecordedRun) -> dict[str, Any]:
     """Return a turn for the template; without its dialect a reply is shown as it was written."""
     reply = turn.reply
     step = recorded.step(reply.content) if reply else None
@@ -285,11 +285,11 @@ def _turn(turn: Turn, recorded: transcripts.RecordedRun) -> dict[str, Any]:
         "number": turn.number,
         "reply": reply,
         "cost": ", ".join(_cost(reply)) if reply else "",
-        "is_parsed": isinstance(step, Act | Finish),
+        "is_parsed": isinstance(step, ToolCall | FinalAnswer),
         "thoughts": [step.thought]
-        if isinstance(step, Act | Finish)
+        if isinstance(step, ToolCall | FinalAnswer)
         else [call.thought for call in calls if call.thought],
-        "answer": step.answer if isinstance(step, Finish) else None,
+        "answer": step.answer if isinstance(step, FinalAnswer) else None,
         "exchanges": [
             (each.step, _arguments(each.step) if each.step else "", each.observation)
             for each in turn.exchanges
@@ -298,7 +298,7 @@ def _turn(turn: Turn, recorded: transcripts.RecordedRun) -> dict[str, Any]:
     }
 
 
-def _cost(reply: Replied) -> Iterator[str]:
+def _cost(reply: ReplyEvent) -> Iterator[str]:
     if reply.seconds:
         yield f"{reply.seconds:.1f} s"
     if reply.prompt_tokens or reply.completion_tokens:
@@ -307,7 +307,7 @@ def _cost(reply: Replied) -> Iterator[str]:
         yield f"ended by {reply.done_reason}"
 
 
-def _arguments(step: Stepped) -> str:
+def _arguments(step: StepEvent) -> str:
     if isinstance(step.arguments, str):
         return step.arguments
     return msgspec.json.encode(step.arguments or {}).decode()

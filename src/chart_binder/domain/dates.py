@@ -17,7 +17,7 @@ _NO_DATE = "{!r} is no date: YYYY, YYYY-MM or YYYY-MM-DD is allowed"
 _FORM = re.compile(r"([0-9]{4}|\?{4})(?:-([0-9]{2}|\?{2})(?:-([0-9]{2}|\?{2}))?)?")
 
 
-class Span(Protocol):
+class DaySpan(Protocol):
     """An unknown day from `first` to `last` (proleptic Gregorian ordinals)."""
 
     @property
@@ -105,14 +105,14 @@ def _interval(text: str) -> PartialDate:
 UNKNOWN = PartialDate("", FIRST_DAY, LAST_DAY)
 
 
-def before(span: Span, other: Span) -> Answer:
+def before(span: DaySpan, other: DaySpan) -> Answer:
     """Return whether `span` is earlier than `other`."""
     if span.last < other.first:
         return True
     return False if span.first >= other.last else None
 
 
-def same_day(span: Span, other: Span) -> Answer:
+def same_day(span: DaySpan, other: DaySpan) -> Answer:
     """Return whether both are the same day."""
     if span.first == span.last == other.first == other.last:
         return True

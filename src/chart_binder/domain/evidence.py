@@ -364,7 +364,7 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
         return made[name]
 
     @cached_property
-    def listed(self) -> "Listed":
+    def listed(self) -> "BundleIds":
         """The ids of recordings, release groups and releases, as often as they are listed."""
         recordings = self.recording_candidates
         groups = [group for recording in recordings for group in recording.rg_candidates or ()]
@@ -375,10 +375,10 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
         is_once = len(set(homes)) == len(homes) and len(set(releases)) == len(releases)
         ids: list[str] = [recording.mb_recording_id for recording in recordings]
         is_once = is_once and (len(ids) == 1 or len(set(ids)) == len(ids))
-        return Listed(ids + homes + releases, is_once)
+        return BundleIds(ids + homes + releases, is_once)
 
 
-class Listed(NamedTuple):
+class BundleIds(NamedTuple):
     """The ids in a bundle."""
 
     ids: list[str]

@@ -91,7 +91,7 @@ class WriteOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenIds:
     """The ids of a decision; one that is open has no group, but perhaps a first release."""
 
     recording: str | None
@@ -118,7 +118,7 @@ _NO_LABEL = "[no label]"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedFields:
     """The values that fields should have; fields not named stay, empty ones are removed.
 
     `notes` say what stays although the decision differs, `withheld` why nothing is written.
@@ -130,10 +130,10 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Track:
+class DecidedTrack:
     """A decision on a file's recording, with the evidence and the first release, if known."""
 
-    chosen: Chosen
+    chosen: ChosenIds
     bundle: EvidenceBundle
     first: FirstRelease | None = None
 
@@ -164,7 +164,7 @@ class Track:
         return None if self.chosen.recording in siblings else self.chosen.recording
 
 
-def _with_every_policy(track: Track, now: Fields) -> dict[str, Texts]:
+def _with_every_policy(track: DecidedTrack, now: Fields) -> dict[str, Texts]:
     wanted: dict[str, Texts] = {}
     if track.own_recording and not now.get("recording_mbid"):
         wanted["recording_mbid"] = (track.own_recording,)
@@ -192,7 +192,7 @@ class AlbumDates:
     best_known: bool = False
 
 
-def dates(track: Track, now: Fields, album: AlbumDates) -> Wanted:
+def dates(track: DecidedTrack, now: Fields, album: AlbumDates) -> WantedFields:
     """Return the original date of a track, from its first release, and no field of a release.
 
     It replaces a later or a replaceable date in the tags; an earlier date stays, with a note.
@@ -229,19 +229,19 @@ def dates(track: Track, now: Fields, album: AlbumDates) -> Wanted:
         notes = _unreadable_notes("original date", _ORIGINAL_DATES, now)
     if album.also_date:
         wanted |= _first_as_date(first, text, now, notes)
-    return Wanted(wanted, tuple(notes))
+    return WantedFields(wanted, tuple(notes))
 
 
 def _undated(
     first: FirstRelease | None, now: Fields, album: AlbumDates, wanted: dict[str, Texts]
-) -> Wanted:
+) -> WantedFields:
     """Return what is written without a certain year: the earliest known one with `best_known`."""
     date = now.get("date", ())
     if album.with_release_date and date and not now.get("release_date"):
         wanted["release_date"] = date
     if album.best_known and first and (best := _best_known(first, now, album)):
-        return Wanted(wanted | best, (_UNCERTAIN.format(best=first.best),))
-    return Wanted(wanted, withheld=_why_undated(first))
+        return WantedFields(wanted | best, (_UNCERTAIN.format(best=first.best),))
+    return WantedFields(wanted, withheld=_why_undated(first))
 
 
 def _best_known(first: FirstRelease, now: Fields, album: AlbumDates) -> dict[str, Texts] | None:
@@ -306,7 +306,7 @@ def _why_undated(first: FirstRelease | None) -> str:
     return f"its dates stay: the year of the first release is not certain ({first.because})"
 
 
-def dates_of_album(track: Track, now: Fields) -> frozenset[str]:
+def dates_of_album(track: DecidedTrack, now: Fields) -> frozenset[str]:
     """Return the first dates of a file's album, which its ids or the album's title identify.
 
     An original date that is one of them is the album's, not the track's.
@@ -326,7 +326,7 @@ def dates_of_album(track: Track, now: Fields) -> frozenset[str]:
 _ALBUM_IDS = ("release_group_mbid", "release_mbid")
 
 
-def _current_ids(name: str, track: Track, now: Fields) -> list[str]:
+def _current_ids(name: str, track: DecidedTrack, now: Fields) -> list[str]:
     """Return the ids of a field, with the new id of an entry that was merged.
 
     The evidence has the new id under the name of the field with `current_` before it.
@@ -390,7 +390,7 @@ def _parsed(text: str) -> PartialDate:
     return PartialDate.parse(year[1]) if year else UNKNOWN
 
 
-def note(track: Track, now: Fields) -> Wanted:
+def note(track: DecidedTrack, now: Fields) -> WantedFields:
     """Return the decision under canon's own keys, and no other field."""
     group, first = track.group, track.certain_date
     title = non_blank(group.title) if group else None
@@ -400,7 +400,7 @@ def note(track: Track, now: Fields) -> Wanted:
         "note_release_group_mbid": _present(track.chosen.release_group),
         "note_release_mbid": _present(track.chosen.release),
     }
-    return Wanted(wanted)
+    return WantedFields(wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,7 +463,7 @@ def _length_gap(track: ReleaseTrack, length_ms: int | None) -> int:
     return abs(track.length_ms - length_ms) if track.length_ms and length_ms else 0
 
 
-def recordings_of(track: Track) -> Sequence[str]:
+def recordings_of(track: DecidedTrack) -> Sequence[str]:
     """Return the recording of a decision, then the others in the evidence, siblings last."""
     candidates = sorted(track.bundle.recording_candidates, key=attrgetter("is_sibling"))
     ids = (track.chosen.recording, *(candidate.mb_recording_id for candidate in candidates))
@@ -471,12 +471,12 @@ def recordings_of(track: Track) -> Sequence[str]:
 
 
 def move(
-    track: Track,
+    track: DecidedTrack,
     now: Fields,
     release: WholeRelease,
     place: ReleaseTrack,
     own_dates: frozenset[str] = frozenset(),
-) -> Wanted:
+) -> WantedFields:
     """Return all fields that make the file a track of a release, and remove those of others.
 
     Title, artist and other fields stay. `own_dates` are original dates that canon wrote.
@@ -495,7 +495,7 @@ def move(
     changed = {name: texts for name, texts in fields.items() if name not in same}
     if not fields["compilation"] and now.get("compilation") == ("0",):
         del changed["compilation"]
-    return Wanted({**dated.fields, **changed}, dated.notes)
+    return WantedFields({**dated.fields, **changed}, dated.notes)
 
 
 def _fields_of(now: Fields, release: WholeRelease, place: ReleaseTrack) -> dict[str, Texts]:

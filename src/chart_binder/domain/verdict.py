@@ -16,7 +16,7 @@ class Override(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-class Considered(msgspec.Struct, frozen=True):
+class RuleStep(msgspec.Struct, frozen=True):
     """A step of the rule path: a rule and its result in words."""
 
     rule: str
@@ -44,7 +44,7 @@ class Decided(msgspec.Struct, frozen=True, tag="decided"):
     crg_rule: str
     rr_rule: str
     because: str
-    path: tuple[Considered, ...] = ()
+    path: tuple[RuleStep, ...] = ()
     rivals: tuple[Rival, ...] = ()
     missing_facts: tuple[str, ...] = ()
 
@@ -78,7 +78,7 @@ class Open(msgspec.Struct, frozen=True, tag="open"):
 
     because: str
     questions: tuple[Question, ...]
-    path: tuple[Considered, ...] = ()
+    path: tuple[RuleStep, ...] = ()
     rivals: tuple[Rival, ...] = ()
     proposal: Decided | None = None
 

@@ -17,7 +17,7 @@ from msgspec import UNSET, UnsetType
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import defect, read_bundle
 from chart_binder.domain.tags import TrackTags
-from chart_binder.domain.verdict import Considered, FirstRelease
+from chart_binder.domain.verdict import FirstRelease, RuleStep
 from chart_binder.domain.vocabulary import bare_id, isrc, non_blank
 from chart_binder.errors import CanonError, EvidenceError
 from chart_binder.jobs.decide import (
@@ -67,7 +67,7 @@ class ExpectedRelease(msgspec.Struct, frozen=True):
     release_group_mbid: _Id | UnsetType | None = UNSET
 
 
-class Expected(msgspec.Struct, frozen=True):
+class ExpectedDecision(msgspec.Struct, frozen=True):
     """The expected decision; null means that it stays open. What is absent is not scored."""
 
     crg_mbid: _Id | None
@@ -92,7 +92,7 @@ class GoldenCase(msgspec.Struct, frozen=True):
     line: int
     name: str
     bundle: EvidenceBundle
-    expected: Expected
+    expected: ExpectedDecision
 
 
 class InvalidLine(msgspec.Struct, frozen=True):
@@ -104,7 +104,7 @@ class InvalidLine(msgspec.Struct, frozen=True):
 
 class _Line(msgspec.Struct):
     bundle: msgspec.Raw
-    expected: Expected
+    expected: ExpectedDecision
     id: str | None = None
 
 
@@ -137,7 +137,7 @@ def _golden_case(number: int, line: bytes) -> GoldenCase | InvalidLine:
     return GoldenCase(number, non_blank(read.id) or f"line {number}", bundle, expected)
 
 
-def _expected(found: Expected) -> Expected:
+def _expected(found: ExpectedDecision) -> ExpectedDecision:
     """Return the expectation with normalized ids. Raises `ValueError`."""
     is_open = found.crg_mbid is None
     for field, known in (("crg_rule", CRG_RULES), ("rr_rule", RR_RULES)):
@@ -168,7 +168,7 @@ def _bare(written: str | UnsetType | None) -> str | UnsetType | None:
 _DECODER = msgspec.json.Decoder(_Line)
 
 
-class Mark(StrEnum):
+class Grade(StrEnum):
     """The score of a decision."""
 
     RIGHT = "right"
@@ -181,7 +181,7 @@ class Mark(StrEnum):
     """Nothing is expected, or another mark already says it."""
 
 
-_UNBLAMED = frozenset({Mark.RIGHT, Mark.UNSCORED})
+_UNBLAMED = frozenset({Grade.RIGHT, Grade.UNSCORED})
 
 
 class ScoredCase(msgspec.Struct, frozen=True):
@@ -190,22 +190,22 @@ class ScoredCase(msgspec.Struct, frozen=True):
     line: int
     id: str
     name: str
-    crg: Mark
-    rr: Mark
-    first: Mark
-    expected: Expected
+    crg: Grade
+    rr: Grade
+    first: Grade
+    expected: ExpectedDecision
     decision: Decision
-    path: tuple[Considered, ...]
+    path: tuple[RuleStep, ...]
     is_by_another_rule: bool
     titles: dict[str, str]
 
     @property
-    def mark(self) -> Mark:
+    def mark(self) -> Grade:
         """The worst of its marks: wrong, else open, else right."""
         blamed = {self.crg, self.rr, self.first} - _UNBLAMED
-        if self.is_by_another_rule or blamed - {Mark.OPEN}:
-            return Mark.WRONG
-        return Mark.OPEN if blamed else Mark.RIGHT
+        if self.is_by_another_rule or blamed - {Grade.OPEN}:
+            return Grade.WRONG
+        return Grade.OPEN if blamed else Grade.RIGHT
 
 
 class ScoreTotals(msgspec.Struct, frozen=True):
@@ -266,10 +266,10 @@ def evaluate(
     golden: Iterable[GoldenCase | InvalidLine], decide: Callable[[EvidenceBundle], Case]
 ) -> EvaluationReport:
     """Decide and score every case."""
-    crg, rr = Counter[Mark](), Counter[Mark]()
+    crg, rr = Counter[Grade](), Counter[Grade]()
     counts: Counter[str] = Counter()
     rules: Counter[tuple[str, str]] = Counter()
-    blamed: defaultdict[Mark, list[ScoredCase]] = defaultdict(list)
+    blamed: defaultdict[Grade, list[ScoredCase]] = defaultdict(list)
     ill_formed: list[InvalidLine] = []
     for case in golden:
         if isinstance(case, InvalidLine):
@@ -280,10 +280,10 @@ def evaluate(
         rr[one.rr] += 1
         defects = _first_defects(one.expected.first_release, one.decision.first_release)
         counts.update((one.first, *defects))
-        counts["cases"] += one.first is not Mark.UNSCORED
+        counts["cases"] += one.first is not Grade.UNSCORED
         rules.update(_rule_counts(one))
-        counts["rightly_open"] += one.crg is Mark.RIGHT and not one.expected.crg_mbid
-        if one.mark is not Mark.RIGHT:
+        counts["rightly_open"] += one.crg is Grade.RIGHT and not one.expected.crg_mbid
+        if one.mark is not Grade.RIGHT:
             blamed[one.mark].append(one)
     firsts = (counts[name] for name in FirstReleaseTotals.__struct_fields__)
     return EvaluationReport(
@@ -292,8 +292,8 @@ def evaluate(
         rr=_tally(rr),
         rightly_open=counts["rightly_open"],
         rules=tuple(_rows(rules)),
-        wrong=tuple(blamed[Mark.WRONG]),
-        open=tuple(blamed[Mark.OPEN]),
+        wrong=tuple(blamed[Grade.WRONG]),
+        open=tuple(blamed[Grade.OPEN]),
         ill_formed=tuple(ill_formed),
     )
 
@@ -302,8 +302,8 @@ def score(golden: GoldenCase, case: Case) -> ScoredCase:
     """Score one decision; an answer for review counts as open, a release of a wrong group not."""
     decision, expected = case.decision, golden.expected
     crg = _mark(decision, decision.crg_mbid, frozenset({expected.crg_mbid}))
-    rr = Mark.UNSCORED
-    if crg is Mark.RIGHT and expected.crg_mbid and expected.releases is not None:
+    rr = Grade.UNSCORED
+    if crg is Grade.RIGHT and expected.crg_mbid and expected.releases is not None:
         rr = _mark(decision, decision.rr_mbid, expected.releases)
     return ScoredCase(
         line=golden.line,
@@ -315,7 +315,7 @@ def score(golden: GoldenCase, case: Case) -> ScoredCase:
         expected=expected,
         decision=decision,
         path=case.verdict.path if case.verdict else (),
-        is_by_another_rule=crg is Mark.RIGHT
+        is_by_another_rule=crg is Grade.RIGHT
         and decision.decided_by == "rules"
         and decision.state is State.DECIDED
         and (
@@ -328,13 +328,13 @@ def score(golden: GoldenCase, case: Case) -> ScoredCase:
     )
 
 
-def _first_mark(decision: Decision, expected: Expected) -> Mark:
+def _first_mark(decision: Decision, expected: ExpectedDecision) -> Grade:
     if expected.first_release is UNSET:
-        return Mark.UNSCORED
+        return Grade.UNSCORED
     if decision.state is State.ERROR and decision.first_release is None:
-        return Mark.FAILED
+        return Grade.FAILED
     defects = [*_first_defects(expected.first_release, decision.first_release)]
-    return Mark.WRONG if defects else Mark.RIGHT
+    return Grade.WRONG if defects else Grade.RIGHT
 
 
 def _first_defects(
@@ -360,22 +360,28 @@ def _first_defects(
         yield "wrongly_certain" if found.year_certain else "wrongly_uncertain"
 
 
-def _mark(decision: Decision, found: str | None, right: frozenset[str | None]) -> Mark:
+def _mark(decision: Decision, found: str | None, right: frozenset[str | None]) -> Grade:
     if decision.state is State.ERROR:
-        return Mark.FAILED
+        return Grade.FAILED
     answer = bare_id(found) if found and decision.state is State.DECIDED else None
     if answer in right:
-        return Mark.RIGHT
-    return Mark.WRONG if answer else Mark.OPEN
+        return Grade.RIGHT
+    return Grade.WRONG if answer else Grade.OPEN
 
 
-def _tally(count: Counter[Mark]) -> ScoreTotals:
-    right, wrong = count[Mark.RIGHT], count[Mark.WRONG]
-    cases, answered = count.total() - count[Mark.UNSCORED], right + wrong
+def _tally(count: Counter[Grade]) -> ScoreTotals:
+    right, wrong = count[Grade.RIGHT], count[Grade.WRONG]
+    cases, answered = count.total() - count[Grade.UNSCORED], right + wrong
     accuracy = right / cases if cases else None
     precision = right / answered if answered else None
     return ScoreTotals(
-        cases, right, wrong, count[Mark.OPEN], count[Mark.FAILED], accuracy, precision
+        cases,
+        right,
+        wrong,
+        count[Grade.OPEN],
+        count[Grade.FAILED],
+        accuracy,
+        precision,
     )
 
 
@@ -392,11 +398,11 @@ def _rule_counts(one: ScoredCase) -> Iterator[tuple[str, str]]:
     ):
         if wanted:
             yield wanted, "expected"
-            if mark is Mark.OPEN:
+            if mark is Grade.OPEN:
                 yield wanted, "open"
-        if found and one.crg is not Mark.FAILED:  # a failure does not even leave a case open
+        if found and one.crg is not Grade.FAILED:  # a failure does not even leave a case open
             yield found, "decided"
-            if mark in (Mark.RIGHT, Mark.WRONG):
+            if mark in (Grade.RIGHT, Grade.WRONG):
                 yield found, mark.value
 
 

@@ -93,7 +93,9 @@ def listed(kept: DecisionRecord) -> ListedDecision:
     return ListedDecision(kept, decision, tags.get("album"), year_of(artifact), duration_s)
 
 
-def listing(store: "Store", query: "Query", unread: "UnreadHandler") -> Iterator[ListedDecision]:
+def listing(
+    store: "Store", query: "DecisionQuery", unread: "UnreadHandler"
+) -> Iterator[ListedDecision]:
     """Yield the matching decisions that count, one a file, oldest first. Raises `StoreError`."""
     for kept in store.decisions.iterate(query.states, unread=unread):
         try:
@@ -147,7 +149,7 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class DecisionQuery:
     """Conditions that must all hold; none matches everything."""
 
     terms: tuple[Term, ...] = ()
@@ -163,9 +165,9 @@ class Query:
         return frozenset.intersection(*named) if named else frozenset()
 
 
-def read_query(written: Sequence[str]) -> Query:
+def read_query(written: Sequence[str]) -> DecisionQuery:
     """Return the query in the arguments of a command. Raises `UsageError` with what is allowed."""
-    return Query(tuple(term for text in written for term in _terms(text)))
+    return DecisionQuery(tuple(term for text in written for term in _terms(text)))
 
 
 _KEY = re.compile(r"(?<!\S)([-^]?)([A-Za-z]+):(?=\S|\Z)")
@@ -353,7 +355,7 @@ def m3u_lines(rows: Iterable[ListedDecision]) -> Iterator[str]:
         yield row.path
 
 
-def smart_playlist(query: Query, name: str) -> dict[str, object]:
+def smart_playlist(query: DecisionQuery, name: str) -> dict[str, object]:
     """Return a smart playlist of Navidrome (model/criteria), for tags that `canon write` wrote.
 
     Raises `UsageError` for a condition that tags do not tell.

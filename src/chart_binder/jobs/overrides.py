@@ -46,7 +46,7 @@ SAID = "said in review"
 _NO_MBID = "{}{!r} is no MusicBrainz id (a UUID)"
 
 
-class Named(msgspec.Struct, frozen=True):
+class PersonChoice(msgspec.Struct, frozen=True):
     """What a person says is right of a case; `recording` is which one is meant of several."""
 
     crg_mbid: str | None = None
@@ -106,7 +106,7 @@ def accept(
     release = bare_id(proposal.rr_mbid) if proposal.rr_mbid else None
     is_of_it = case.labels.home.get(proposal.rr_mbid or "") == proposal.crg_mbid
     kept = release if is_of_it else None
-    named = Named(proposal.crg_mbid, kept, _date_by_facts(case, rules), None, recording)
+    named = PersonChoice(proposal.crg_mbid, kept, _date_by_facts(case, rules), None, recording)
     override = _new_override(store, case, named, reason or ACCEPTED)
     result = _save(
         store, case, VerdictKind.ACCEPT, reason, override, replaces=replaces, is_dry=is_dry
@@ -132,7 +132,7 @@ def reject(
     store: "Store",
     case: ReviewCase,
     reason: str,
-    named: Named | None = None,
+    named: PersonChoice | None = None,
     *,
     replaces: bool = False,
     is_dry: bool = False,
@@ -168,7 +168,7 @@ def keep(
 def choose(
     store: "Store",
     case: ReviewCase,
-    named: Named,
+    named: PersonChoice,
     reason: str,
     rules: RulesConfig,
     *,
@@ -259,7 +259,9 @@ def unknown_ids(bundle: EvidenceBundle, override: OverrideRecord) -> Iterator[st
         yield f"release {rr} is not in the evidence: kept all the same"
 
 
-def _new_override(store: "Store", case: ReviewCase, named: Named, reason: str) -> OverrideRecord:
+def _new_override(
+    store: "Store", case: ReviewCase, named: PersonChoice, reason: str
+) -> OverrideRecord:
     """Return the override for a verdict on an open case. Raises `CanonError`."""
     _require_open(store, case)
     crg = bare_id(named.crg_mbid) if named.crg_mbid else None

@@ -18,16 +18,23 @@ from chart_binder.domain.records import DecisionRecord
 from chart_binder.files import convert_json, decode_json, read_file
 from chart_binder.jobs.stored_decisions import path_bytes
 from chart_binder.llm.answer import ANSWER_KEYS, read_answer
-from chart_binder.llm.events import Read, ReplayedRun, Result, Run, read_run
+from chart_binder.llm.events import ReadingEvent, ReplayedRun, ResultEvent, StartEvent, read_run
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult
 from chart_binder.llm.tools import default_tools, turned_off, with_installed_tools
 from chart_binder.react.dialect import Dialect, read_step
-from chart_binder.react.loop import RefusedError
-from chart_binder.react.steps import Act, Finish, Malformed, Step
+from chart_binder.react.loop import AnswerRefusedError
+from chart_binder.react.steps import FinalAnswer, Step, ToolCall, Unreadable
 from chart_binder.react.tools import Toolbox, ToolError, find_tool
-from chart_binder.react.transcript import AnyEvent, Said, TranscriptDefectError, Turn, Watch, turns
+from chart_binder.react.transcript import (
+    AnyEvent,
+    EventHandler,
+    MessageEvent,
+    TranscriptDefectError,
+    TranscriptTurn,
+    turns,
+)
 from chart_binder.rules.decide import decide
 from chart_binder.rules.first_release import year_case
 
@@ -53,33 +60,35 @@ class RecordedRun:
     is_cut: bool = False
 
     @cached_property
-    def run(self) -> Run | None:
+    def run(self) -> StartEvent | None:
         """The event that begins the run; a canned transcript has none."""
-        return next((event for event in self.events if isinstance(event, Run)), None)
+        return next((event for event in self.events if isinstance(event, StartEvent)), None)
 
     @cached_property
-    def opening(self) -> tuple[Said, ...]:
+    def opening(self) -> tuple[MessageEvent, ...]:
         """The messages that open the conversation."""
-        return tuple(event for event in self.events if isinstance(event, Said))
+        return tuple(event for event in self.events if isinstance(event, MessageEvent))
 
     @cached_property
-    def turns(self) -> tuple[Turn, ...]:
+    def turns(self) -> tuple[TranscriptTurn, ...]:
         """The turns of the conversation."""
         return tuple(turns(self.events))
 
     @cached_property
-    def readings(self) -> Mapping[int, tuple[Read, ...]]:
+    def readings(self) -> Mapping[int, tuple[ReadingEvent, ...]]:
         """The second readings by the number of the turn whose answer they were asked for."""
-        found: dict[int, tuple[Read, ...]] = {}
+        found: dict[int, tuple[ReadingEvent, ...]] = {}
         for event in self.events:
-            if isinstance(event, Read):
+            if isinstance(event, ReadingEvent):
                 found[event.iteration] = (*found.get(event.iteration, ()), event)
         return found
 
     @cached_property
     def result(self) -> dict[str, Any] | None:
         """The result of the run as recorded, if it has one."""
-        return next((one.result for one in reversed(self.events) if isinstance(one, Result)), None)
+        return next(
+            (one.result for one in reversed(self.events) if isinstance(one, ResultEvent)), None
+        )
 
     @cached_property
     def _dialect(self) -> Dialect | None:
@@ -189,7 +198,7 @@ def _recorded_run(document: bytes, path: str | Path) -> RecordedRun:
     return replace(recorded, bundle=bundle, outcome=outcome)
 
 
-def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
+def replay(path: Path, on_event: EventHandler | None = None) -> AdjudicationResult:
     """Run a recorded conversation again by today's code. Raises `TranscriptError`."""
     recorded = read_recording(path)
     run = recorded.run
@@ -203,7 +212,7 @@ def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
     adjudicator = ReActAdjudicator(
         config.model_copy(update={"enabled": True}),
         chat=ReplayedRun(recorded.events),
-        watch=watch,
+        on_event=on_event,
         rules_config=_options(RulesConfig, run, "rules", path),
         prompt=_recorded_prompt(run, path),
         reads_prose=run.options.get("reads_prose") is not False,
@@ -215,7 +224,7 @@ def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
     return adjudicator.adjudicate(run.evidence, trace)
 
 
-def _recorded_prompt(run: Run, path: Path) -> Prompt | None:
+def _recorded_prompt(run: StartEvent, path: Path) -> Prompt | None:
     """Return the prompt of a run, or None if it is the one that its settings ask for."""
     if (sections := run.options.get("prompt")) is None:
         return None
@@ -225,7 +234,7 @@ def _recorded_prompt(run: Run, path: Path) -> Prompt | None:
         raise errors.TranscriptError(f"{path}: its prompt is not understood: {error}") from error
 
 
-def _options(kind: type[_Options], run: Run, key: str, path: Path) -> _Options:
+def _options(kind: type[_Options], run: StartEvent, key: str, path: Path) -> _Options:
     try:
         return kind.model_validate(run.options.get(key) or {})
     except ValidationError as error:
@@ -274,20 +283,20 @@ class ReplyParser:
         """Parse a reply. Raises `PluginError` for a dialect that is not installed."""
         keys = () if self._takes_any else ANSWER_KEYS
         match read_step(self.dialect(reply.dialect), reply.text, keys):
-            case Act() as act:
+            case ToolCall() as act:
                 return self._call(act)
-            case Finish(answer=answer, notes=notes) if self._takes_any:
+            case FinalAnswer(answer=answer, notes=notes) if self._takes_any:
                 return ParsedReply("finish", answer=answer, notes=notes)
-            case Finish(answer=text, notes=notes):
+            case FinalAnswer(answer=text, notes=notes):
                 return _parsed_answer(text, notes)
-            case Malformed(advice=advice, notes=notes):
+            case Unreadable(advice=advice, notes=notes):
                 return ParsedReply("malformed", problem=advice, notes=notes)
 
     @cached_property
     def _toolbox(self) -> Toolbox:
         return Toolbox(default_tools(self._config))
 
-    def _call(self, act: Act) -> ParsedReply:
+    def _call(self, act: ToolCall) -> ParsedReply:
         """Return the first call of a turn; the notes name the others."""
         notes = (*act.notes, *(f"also calls {other.tool}" for other in act.also))
         if self._takes_any:
@@ -310,7 +319,7 @@ _CLAIMED = ("about", "field", "value", "quote", "source", "question")
 def _parsed_answer(text: str, notes: tuple[str, ...]) -> ParsedReply:
     try:
         answer = read_answer(text)
-    except RefusedError as refusal:
+    except AnswerRefusedError as refusal:
         return ParsedReply("malformed", problem=str(refusal), notes=notes)
     parsed = {
         "crg_mbid": answer.crg,

@@ -122,7 +122,7 @@ def _report_on(
     except StoreError:
         raise
     except CanonError as error:
-        is_refused = isinstance(error, FileInUseError | NotWritableError | _RefusedError)
+        is_refused = isinstance(error, FileInUseError | NotWritableError | _UndoRefusedError)
         status = WriteStatus.REFUSED if is_refused else WriteStatus.FAILED
         report = WriteReport(path, status, why=why_text(error))
     why = report.why
@@ -133,7 +133,7 @@ def _report_on(
     return replace(report, why=why, decision_id=write.decision_id, file=read_file_tags(path))
 
 
-class _RefusedError(SaveError):
+class _UndoRefusedError(SaveError):
     """The file is not, or not any more, as this write left it."""
 
 
@@ -215,12 +215,12 @@ def _require_last(store: "Store", write: WriteRecord, now: TagSet) -> None:
     since = takewhile(lambda each: each.id != write.id, store.journal.of_path(write.path))
     for later in not_undoing(store, since):
         if later.tags_after_hash == now.hash:
-            raise _RefusedError(_WRITTEN_SINCE.format(run=later.run_id))
+            raise _UndoRefusedError(_WRITTEN_SINCE.format(run=later.run_id))
 
 
 def _require_audio(write: WriteRecord, found: str) -> None:
     if found != write.audio_hash:
-        raise _RefusedError("its audio is not that which the tags were written for")
+        raise _UndoRefusedError("its audio is not that which the tags were written for")
 
 
 _Saved = tuple[SaveResult, WriteRecord | None, PutBack]

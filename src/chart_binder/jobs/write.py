@@ -20,11 +20,11 @@ from chart_binder.domain import records
 from chart_binder.domain.albums import AlbumKey, album_key
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.tags import (
-    Chosen,
+    ChosenIds,
+    DecidedTrack,
     Fields,
     Policy,
-    Track,
-    Wanted,
+    WantedFields,
     WholeRelease,
     WriteOptions,
     move,
@@ -87,7 +87,7 @@ class Draft:
 
     file: TaggedFile
     decision: records.DecisionRecord
-    track: Track
+    track: DecidedTrack
     notes: tuple[str, ...] = ()
     own_dates: frozenset[str] = frozenset()
     withheld: str | None = None
@@ -108,7 +108,7 @@ class Plan:
 
     draft: Draft
     policy: Policy
-    wanted: Callable[[Fields], Wanted]
+    wanted: Callable[[Fields], WantedFields]
     changes: tuple[journal.FieldChange, ...]
     is_changed: bool
     after: Fields
@@ -262,7 +262,7 @@ class Planner:
         if isinstance(chosen, str):
             if not self.options.also_date or file.album.release or file.problem:
                 return self._refusal(file, kept, decision, chosen, override)
-            chosen = Chosen(None, None, None, None)
+            chosen = ChosenIds(None, None, None, None)
         if file.problem:
             raise file.problem
         bundle = stored.bundle(file.path, kept)
@@ -277,15 +277,15 @@ class Planner:
             return refused(file, why, kept)
         notes = () if chosen.release_group or withheld else (_OPEN,)
         own_dates = _written_dates(file, stored.writes)
-        track = Track(chosen, bundle, None if withheld else decision.first_release)
+        track = DecidedTrack(chosen, bundle, None if withheld else decision.first_release)
         return Draft(file, kept, track, notes, own_dates, withheld)
 
-    def plan(self, draft: Draft, wanted: Callable[[Fields], Wanted]) -> Plan:
+    def plan(self, draft: Draft, wanted: Callable[[Fields], WantedFields]) -> Plan:
         """Return the plan of a file by what its fields should be.
 
         Raises `AudioError` and `SaveError` where saving it would.
         """
-        planned: list[tuple[Fields, Wanted]] = []
+        planned: list[tuple[Fields, WantedFields]] = []
 
         def change(tags: TagSet) -> TagSet:
             before = all_fields(tags)
@@ -307,7 +307,7 @@ class Planner:
             not_copied=not_copied(tags) if new != tags else (),
         )
 
-    def move(self, draft: Draft) -> Callable[[Fields], Wanted] | WriteReport:
+    def move(self, draft: Draft) -> Callable[[Fields], WantedFields] | WriteReport:
         """Return what makes a file a track of the representative release, or why nothing does."""
         refusal = partial(refused, draft.file, decision=draft.decision)
         track = draft.track
@@ -327,14 +327,16 @@ class Planner:
             )
         return partial(move, track, release=release, place=place, own_dates=draft.own_dates)
 
-    def _writable(self, decision: Decision, verdict: records.VerdictRecord | None) -> Chosen | str:
+    def _writable(
+        self, decision: Decision, verdict: records.VerdictRecord | None
+    ) -> ChosenIds | str:
         """Return the ids to write (none for an open case that is dated), or why none."""
         chosen = writable_ids(decision, verdict)
         is_open = decision.state in (State.UNDECIDED, State.REVIEW)
         is_dated = decision.first_release is not None and decision.first_release.year_certain
         is_date_asked = self.options.policy is Policy.DATES and not verdict
         if isinstance(chosen, str) and is_open and is_dated and is_date_asked:
-            return Chosen(None, None, None, decision.trace)
+            return ChosenIds(None, None, None, decision.trace)
         return chosen
 
     def _overruled(
@@ -365,7 +367,7 @@ class Planner:
         return refused(file, why, kept)
 
 
-def writable_ids(decision: Decision, verdict: records.VerdictRecord | None) -> Chosen | str:
+def writable_ids(decision: Decision, verdict: records.VerdictRecord | None) -> ChosenIds | str:
     """Return the ids that may be written of a decision, or the reason why none may."""
     accepted = verdict if verdict and verdict.verdict is records.VerdictKind.ACCEPT else None
     if not accepted and (why_not := _why_not(decision, verdict)):
@@ -377,7 +379,7 @@ def writable_ids(decision: Decision, verdict: records.VerdictRecord | None) -> C
     odd = next((one for one in ids if one and not MBID.fullmatch(one)), None)
     if odd:
         return f"{odd!r} is no MusicBrainz id (a UUID)"
-    return Chosen(decision.recording_mbid, named.crg_mbid, named.rr_mbid, decision.trace)
+    return ChosenIds(decision.recording_mbid, named.crg_mbid, named.rr_mbid, decision.trace)
 
 
 def _why_not(decision: Decision, verdict: records.VerdictRecord | None) -> str | None:
@@ -455,7 +457,7 @@ def _was_overridden(kept: records.DecisionRecord, decision: Decision) -> bool:
 
 
 def _contradiction(
-    decision: Decision, bundle: EvidenceBundle, chosen: Chosen, override: OverrideRecord | None
+    decision: Decision, bundle: EvidenceBundle, chosen: ChosenIds, override: OverrideRecord | None
 ) -> str | None:
     if override and override.crg_mbid and chosen.release_group is None:
         return "a person decided on it since: decide again"
@@ -465,7 +467,7 @@ def _contradiction(
 
 
 def _contradicts(
-    override: OverrideRecord, decision: Decision, bundle: EvidenceBundle, chosen: Chosen
+    override: OverrideRecord, decision: Decision, bundle: EvidenceBundle, chosen: ChosenIds
 ) -> bool:
     """Return whether a decision follows another override, or one says what it does not."""
     if decision.overruled_at and decision.overruled_at != override.set_at_utc:

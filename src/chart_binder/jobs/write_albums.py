@@ -12,7 +12,7 @@ from chart_binder.audio.file_access import listed_audio
 from chart_binder.audio.save import NotWritableError
 from chart_binder.domain import albums, tags
 from chart_binder.domain.records import UnwrittenRecord, now_utc
-from chart_binder.domain.tags import AlbumDates, Wanted
+from chart_binder.domain.tags import AlbumDates, WantedFields
 from chart_binder.errors import (
     AudioError,
     CanonError,
@@ -62,7 +62,7 @@ _BEFORE_055 = " before 0.55"
 
 T = TypeVar("T")
 _Drafted: TypeAlias = Draft | WriteReport
-_Wish: TypeAlias = Callable[[tags.Fields], Wanted]
+_Wish: TypeAlias = Callable[[tags.Fields], WantedFields]
 _TryPlan: TypeAlias = Callable[[Draft, _Wish], Plan | SaveError | None]
 
 

@@ -12,17 +12,17 @@ from chart_binder.domain.evidence import RecordingCandidate
 from chart_binder.domain.patches import PREMIERE, apply_patches
 from chart_binder.domain.verdict import Decided
 from chart_binder.errors import counted
-from chart_binder.llm.answer import FinalAnswer, read_answer
-from chart_binder.llm.open_case import OpenCase, Weighed
-from chart_binder.llm.recording import Record, RecordFinder
+from chart_binder.llm.answer import ParsedAnswer, read_answer
+from chart_binder.llm.open_case import OpenCase, RulesOnFacts
+from chart_binder.llm.recording import RecordFinder, RunLog
 from chart_binder.llm.research import Research, further_steps, remark_on
-from chart_binder.llm.result import AdjudicationResult, Check, Fact, Outcome, Standing
+from chart_binder.llm.result import AdjudicationResult, Check, Fact, Outcome, RulesAgreement
 from chart_binder.llm.second_reading import SecondReader
 from chart_binder.llm.verification import Verifier
 from chart_binder.react.dialect import Classic, Dialect
-from chart_binder.react.loop import RefusedError
+from chart_binder.react.loop import AnswerRefusedError
 from chart_binder.react.steps import Observation
-from chart_binder.react.transcript import Observed, Replied
+from chart_binder.react.transcript import ObservationEvent, ReplyEvent
 from chart_binder.rules.labels import Labels
 from chart_binder.rules.representative import representative
 from chart_binder.web.documents import read_documents
@@ -35,14 +35,14 @@ _MAX_TOLD = 3
 
 
 @dataclass(slots=True)
-class Examination:
+class AnswerChecker:
     """Examines answers against the evidence and against what was read in this run.
 
     `can_look_up` says whether there are tools, so that sending a fact back may help.
     """
 
     case: OpenCase
-    record: Record
+    record: RunLog
     reader: SecondReader
     finder: RecordFinder
     can_look_up: bool
@@ -58,8 +58,8 @@ class Examination:
     def read(self, text: str, is_last: bool) -> AdjudicationResult:  # noqa: FBT001 (the loop's)
         """Return what an answer comes to, without what is known of the run.
 
-        Raises `RefusedError` for what cannot be read, for an unknown id, and, once for each reason,
-        for what keeps the answer from a decision; in the last turn only for the first.
+        Raises `AnswerRefusedError` for what cannot be read, for an unknown id, and, once for each
+        reason, for what keeps the answer from a decision; in the last turn only for the first.
         """
         labels = self.case.labels
         default = self.case.config.review_threshold if is_last else None
@@ -67,7 +67,7 @@ class Examination:
         answer = replace(answer, crg=labels.id_of(answer.crg), rr=labels.id_of(answer.rr))
         for named, known in ((answer.crg, labels.titles), (answer.rr, labels.home)):
             if not (is_last or self._is_known(named, known)):
-                raise RefusedError(
+                raise AnswerRefusedError(
                     f"{named} is neither among the candidates nor in an observation. Use a label"
                     " of the evidence, such as C1 and C1.R1, or null if you cannot tell."
                 )
@@ -76,7 +76,7 @@ class Examination:
         if new and not is_last:
             self._sent_back |= new.keys()
             self.pending = result
-            raise RefusedError(f"{SENT_BACK} {next(iter(new.values()))}.{self._next_step()}")
+            raise AnswerRefusedError(f"{SENT_BACK} {next(iter(new.values()))}.{self._next_step()}")
         return result
 
     def research(self) -> Research:
@@ -96,19 +96,19 @@ class Examination:
 
     def remark(self, observation: Observation) -> str:
         """Return what all that was read would settle, once this observation is read, too."""
-        observed = Observed.of(observation, 0)
+        observed = ObservationEvent.of(observation, 0)
         if (observation.error or "").startswith(SENT_BACK):
             return ""
         research = Research(self.case, read_documents((*self.record.events, observed)))
         steps = further_steps(research, self.tools, (*self.record.events, observed))
-        turns_left = self.case.config.max_iterations - len(self.record.all(Replied))
+        turns_left = self.case.config.max_iterations - len(self.record.all(ReplyEvent))
         return remark_on(research, steps, is_last=turns_left <= 1).shown(self.dialect)
 
     def _next_step(self) -> str:
         step = next(further_steps(self.research(), self.tools, self.record.events), None)
         return f" Write next:\n{self.dialect.render(step)}" if step else ""
 
-    def _examine(self, answer: FinalAnswer) -> tuple[AdjudicationResult, Mapping[str, str]]:
+    def _examine(self, answer: ParsedAnswer) -> tuple[AdjudicationResult, Mapping[str, str]]:
         """Return the outcome, and what the model can mend, by kind."""
         useless = self._bring_in(answer)
         case = self.case
@@ -116,7 +116,7 @@ class Examination:
         crg = answer.crg if self._is_known(answer.crg, case.labels.titles) else None
         rr, misplaced = self._release(crg, answer.rr)
         documents = read_documents(self.record.events)
-        turn = len(self.record.all(Replied))
+        turn = len(self.record.all(ReplyEvent))
         verifier = Verifier(case, documents, self.reader, self.finder, turn)
         found = Research(case, documents).facts()
         facts, contradictions = verifier.verify((*answer.facts, *found))
@@ -151,7 +151,7 @@ class Examination:
             result = self._with_outcome(result, checks, weighed, is_decided=is_decided)
         return result, problems
 
-    def _ruled(self, weighed: Weighed, chosen: str | None) -> Decided | None:
+    def _ruled(self, weighed: RulesOnFacts, chosen: str | None) -> Decided | None:
         """Return what the rules decide with the verified facts in.
 
         Without any fact that they turn on, they count only if the model chose the same group. If
@@ -167,15 +167,19 @@ class Examination:
         self,
         result: AdjudicationResult,
         checks: Sequence[Check],
-        weighed: Weighed,
+        weighed: RulesOnFacts,
         *,
         is_decided: bool,
     ) -> AdjudicationResult:
         """Return a result with its outcome, and why it is not accepted (docs/adjudicator.md)."""
         crg, confidence = result.crg_mbid, result.confidence
-        standing = Standing.OPEN if crg else None
+        standing = RulesAgreement.OPEN if crg else None
         if crg and isinstance(weighed.verdict, Decided):
-            standing = Standing.CONFIRMED if weighed.verdict.crg == crg else Standing.CONTRADICTED
+            standing = (
+                RulesAgreement.CONFIRMED
+                if weighed.verdict.crg == crg
+                else RulesAgreement.CONTRADICTED
+            )
         least = self.case.config.review_threshold
         low = f"confidence {confidence:.2f} is below {least:.2f}" if confidence < least else None
         if is_decided:
@@ -194,7 +198,7 @@ class Examination:
             independent_sources=weighed.sources,
         )
 
-    def _bring_in(self, answer: FinalAnswer) -> Mapping[str, str]:
+    def _bring_in(self, answer: ParsedAnswer) -> Mapping[str, str]:
         """Add what the records that an answer names have; return why others add nothing, by id."""
         useless: dict[str, str] = {}
         for mbid in self.finder.named_in(answer):
@@ -230,7 +234,7 @@ class Examination:
     # Checks.
 
     def _candidate_checks(
-        self, answer: FinalAnswer, crg: str | None, misplaced: str | None
+        self, answer: ParsedAnswer, crg: str | None, misplaced: str | None
     ) -> Iterator[Check]:
         if answer.crg is None:
             return
@@ -267,7 +271,7 @@ class Examination:
                 detail = f"{what}{source} is not verified{noted}: {fact.problem}"
                 yield Check("fact", passed=is_decided, detail=detail)
 
-    def _source_checks(self, weighed: Weighed) -> Iterator[Check]:
+    def _source_checks(self, weighed: RulesOnFacts) -> Iterator[Check]:
         for patch, missing in weighed.short:
             more = "one more" if missing == 1 else f"{missing} more"
             more = f"{more} independent source{'s' * (missing > 1)}"
@@ -281,7 +285,7 @@ class Examination:
             detail = f"{shown} for each fact it turns on"
             yield Check("sources", passed=True, detail=detail)
 
-    def _rules_check(self, crg: str | None, weighed: Weighed) -> Iterator[Check]:
+    def _rules_check(self, crg: str | None, weighed: RulesOnFacts) -> Iterator[Check]:
         verdict, names = weighed.verdict, self.case.labels
         if self.case.asks_year:
             outcome = self.case.outcome(weighed.turns_on)
@@ -301,10 +305,10 @@ class Examination:
 
     def _to_mend(
         self,
-        answer: FinalAnswer,
+        answer: ParsedAnswer,
         crg: str | None,
         facts: Sequence[Fact],
-        weighed: Weighed,
+        weighed: RulesOnFacts,
         checks: Sequence[Check],
         *,
         is_decided: bool,

@@ -8,7 +8,7 @@ from itertools import islice
 
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.llm.result import Fact
-from chart_binder.react.loop import LastWord, RefusedError
+from chart_binder.react.loop import AnswerRefusedError, FinalRequest
 from chart_binder.react.parsing.answers import read_answer_object
 from chart_binder.react.parsing.lenient_json import LenientJSONError
 from chart_binder.rules.labels import Labels, with_usual_labels
@@ -56,7 +56,7 @@ _TOO_MANY = Fact("", "unreadable", f"more than {_MOST_FACTS} facts", "")
 
 
 @dataclass(frozen=True, slots=True)
-class FinalAnswer:
+class ParsedAnswer:
     """An answer in normal form: ids are UUIDs, labels (`C1.R2`) or None; confidence is 0..1."""
 
     crg: str | None
@@ -69,8 +69,8 @@ class FinalAnswer:
 
 def read_answer(
     text: str, confidence: float | None = None, labels: Labels | None = None
-) -> FinalAnswer:
-    """Read a final answer, or raise `RefusedError` that names the defect and the right form.
+) -> ParsedAnswer:
+    """Read a final answer, or raise `AnswerRefusedError` that names the defect and the right form.
 
     `confidence` stands in for one that is missing or in unknown words; `labels` know a candidate by
     its title.
@@ -78,17 +78,17 @@ def read_answer(
     try:
         found, notes = read_answer_object(text, ANSWER_KEYS[0])
     except LenientJSONError as error:
-        raise RefusedError(
+        raise AnswerRefusedError(
             f"Your final answer cannot be read: {error}. Write it as {FORM}"
         ) from error
     if not isinstance(found, Mapping):
-        raise RefusedError(f"Your final answer must be one JSON object, such as {FORM}")
+        raise AnswerRefusedError(f"Your final answer must be one JSON object, such as {FORM}")
     fields = {str(key).strip().casefold(): value for key, value in found.items()}
     if "crg_mbid" not in fields:
-        raise RefusedError(
+        raise AnswerRefusedError(
             f'Your final answer has no "crg_mbid". Write it as {FORM}; null means you cannot tell'
         )
-    return FinalAnswer(
+    return ParsedAnswer(
         crg=read_id(fields["crg_mbid"], "crg_mbid", labels),
         rr=read_id(fields.get("rr_mbid"), "rr_mbid"),
         confidence=read_confidence(fields.get("confidence"), confidence),
@@ -102,12 +102,14 @@ def read_id(value: object, field: str, labels: Labels | None = None) -> str | No
     """Return the UUID in a bare id or a MusicBrainz URL, a label as it is, or `None` for no id.
 
     A URL must be MusicBrainz's, for the kind of entity that the field holds. A title with its type
-    behind it (`Sheer Heart Attack (Album)`) is returned as it is. Raises `RefusedError`.
+    behind it (`Sheer Heart Attack (Album)`) is returned as it is. Raises `AnswerRefusedError`.
     """
     if value is None or value is False:
         return None
     if not isinstance(value, str):
-        raise RefusedError(f'"{field}" is {value!r}; write a label such as "C1", an id, or null')
+        raise AnswerRefusedError(
+            f'"{field}" is {value!r}; write a label such as "C1", an id, or null'
+        )
     bare = with_usual_labels(value.strip().strip("<>[]()`\"' "))
     if bare.casefold() in _NO_ID:
         return None
@@ -122,7 +124,7 @@ def read_id(value: object, field: str, labels: Labels | None = None) -> str | No
         if _TITLE.fullmatch(bare):
             return value.strip()
     if len(ids) != 1 or is_other:
-        raise RefusedError(
+        raise AnswerRefusedError(
             f'"{field}" is {value[:80]!r}; write a label such as "C1", an id, or null'
         )
     return ids.pop()
@@ -131,8 +133,8 @@ def read_id(value: object, field: str, labels: Labels | None = None) -> str | No
 def read_confidence(value: object, default: float | None = None) -> float:
     """Return confidence as 0..1; `90` and `"90%"` are 0.9, words as in `CONFIDENCE_WORDS`.
 
-    If it is missing or in other words, it is `default`. Raises `RefusedError` for a number that is
-    no confidence, and if there is no default.
+    If it is missing or in other words, it is `default`. Raises `AnswerRefusedError` for a number
+    that is no confidence, and if there is no default.
     """
     amount, is_percent = _amount(value)
     if amount is None and default is not None:
@@ -141,7 +143,9 @@ def read_confidence(value: object, default: float | None = None) -> float:
         amount /= 100
     if amount is None or not 0 <= amount <= 1:  # which NaN is not
         shown = "missing" if value is None else repr(value)[:40]
-        raise RefusedError(f'"confidence" is {shown}; write a number from 0 to 1, such as 0.8')
+        raise AnswerRefusedError(
+            f'"confidence" is {shown}; write a number from 0 to 1, such as 0.8'
+        )
     return amount
 
 
@@ -205,7 +209,7 @@ def _unbracketed(url: str) -> str:
     return url[:-1].rstrip(_BEHIND) if url.endswith(")") and "(" not in url else url
 
 
-def last_word(labels: Labels, shown: Iterable[str] = (), likely: str = "C1") -> LastWord:
+def final_request(labels: Labels, shown: Iterable[str] = (), likely: str = "C1") -> FinalRequest:
     """Return the request for an answer alone, with a schema of the labels and `shown` ids.
 
     Its example answers with the `likely` candidate.
@@ -222,7 +226,7 @@ def last_word(labels: Labels, shown: Iterable[str] = (), likely: str = "C1") -> 
         "rr_mbid": {"enum": [*releases, None]},
         "confidence": {"type": "number", "minimum": 0, "maximum": 1},
     }
-    return LastWord(_REQUEST.replace('"C1', f'"{likely}'), object_schema(properties))
+    return FinalRequest(_REQUEST.replace('"C1', f'"{likely}'), object_schema(properties))
 
 
 def object_schema(properties: Mapping[str, object]) -> Mapping[str, object]:

@@ -27,7 +27,7 @@ NOT_ANSWERED = ""
 """The `reading` of a second reading that the model's server did not answer."""
 
 
-class Run(Event, frozen=True, tag="run"):
+class StartEvent(Event, frozen=True, tag="run"):
     """The beginning of a run. `evidence` is its bundle, so that the run can be replayed."""
 
     id: str = ""
@@ -46,7 +46,7 @@ class Run(Event, frozen=True, tag="run"):
             raise ValueError(f"it is of version {self.version}, and only version {VERSION} is read")
 
 
-class Read(Event, frozen=True, tag="reading"):
+class ReadingEvent(Event, frozen=True, tag="reading"):
     """A second reading of a passage (`content`) for the fact numbered `fact`, from 0.
 
     `kind` is `support` or `contradiction`; `answer` is what the model wrote, from which a replay
@@ -72,7 +72,7 @@ class Read(Event, frozen=True, tag="reading"):
         return Reply(answer, None, "stop", *tokens, self.seconds)
 
 
-class Brought(Event, frozen=True, tag="evidence"):
+class EvidenceEvent(Event, frozen=True, tag="evidence"):
     """What a record that the model named (`release-group/ID`) adds to the evidence.
 
     `problem` says why it adds nothing.
@@ -84,18 +84,18 @@ class Brought(Event, frozen=True, tag="evidence"):
     problem: str | None = None
 
 
-class Result(Event, frozen=True, tag="result"):
+class ResultEvent(Event, frozen=True, tag="result"):
     """The result of the run."""
 
     result: dict[str, object]
 
 
-RunEvent: TypeAlias = EngineEvent | Run | Read | Brought | Result
+AnyRunEvent: TypeAlias = EngineEvent | StartEvent | ReadingEvent | EvidenceEvent | ResultEvent
 
 
 def read_run(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
     """Yield the events of a run's transcript, as `read_transcript` does."""
-    return read_transcript(lines, RunEvent)
+    return read_transcript(lines, AnyRunEvent)
 
 
 class ReadingScript:
@@ -106,13 +106,13 @@ class ReadingScript:
     `unclear`.
     """
 
-    def __init__(self, lines: Iterable[Read]) -> None:
+    def __init__(self, lines: Iterable[ReadingEvent]) -> None:
         self._left = list(lines)
 
-    def reply(self, question: Read) -> Reply:
+    def reply(self, question: ReadingEvent) -> Reply:
         """Return the reply to a question; raise `ChatError` if the recorded run got none."""
 
-        def fits(line: Read) -> tuple[bool, bool] | None:
+        def fits(line: ReadingEvent) -> tuple[bool, bool] | None:
             same = line.content == question.content, line.source == question.source
             is_other = (line.content and not same[0]) or (line.source and not same[1])
             return None if is_other or line.kind != question.kind else same
@@ -126,7 +126,7 @@ class ReadingScript:
         return line.reply
 
 
-def scripted_reply(chat: ChatModel, question: Read) -> Reply | None:
+def scripted_reply(chat: ChatModel, question: ReadingEvent) -> Reply | None:
     """Return the reply that a transcript or a script holds for a second reading.
 
     Returns None for any other model, which must be asked. Raises `ChatError`.
@@ -137,7 +137,7 @@ def scripted_reply(chat: ChatModel, question: Read) -> Reply | None:
     if not isinstance(chat, Scripted):
         return None
     is_answered = question.kind == "support" and chat.readings
-    left = [Read(reading=chat.readings.pop(0))] if is_answered else ()
+    left = [ReadingEvent(reading=chat.readings.pop(0))] if is_answered else ()
     return ReadingScript(left).reply(question)
 
 
@@ -146,13 +146,17 @@ class ReplayedRun(Replay):
 
     def __init__(self, events: Iterable[AnyEvent], model_id: str = "replay") -> None:
         recorded = tuple(events)
-        run = next((event for event in recorded if isinstance(event, Run)), Run())
-        ends = (event.result.get("problem") for event in recorded if isinstance(event, Result))
+        run = next((event for event in recorded if isinstance(event, StartEvent)), StartEvent())
+        ends = (event.result.get("problem") for event in recorded if isinstance(event, ResultEvent))
         # The problem of the answer comes first, what ended the run after it.
         problem = next((end.rpartition("; then ")[2] for end in ends if isinstance(end, str)), "")
         super().__init__(recorded, run.model_id or model_id, problem)
-        self.readings = ReadingScript(event for event in recorded if isinstance(event, Read))
-        self.records = {event.record: event for event in recorded if isinstance(event, Brought)}
+        self.readings = ReadingScript(
+            event for event in recorded if isinstance(event, ReadingEvent)
+        )
+        self.records = {
+            event.record: event for event in recorded if isinstance(event, EvidenceEvent)
+        }
         self._evidence_hash = run.evidence_hash
         self._tools = run.options.get("tools")
 

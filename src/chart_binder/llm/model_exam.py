@@ -23,11 +23,11 @@ from chart_binder.files import convert_json, decode_json
 from chart_binder.llm.answer import ANSWER_KEYS, read_answer
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.second_reading import FIRST_RELEASE, UNCLEAR, ask_reading, inquiry
-from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
+from chart_binder.react.conversation import ChatError, ChatModel, GenerationOptions, Message, Reply
 from chart_binder.react.dialect import Dialect, read_step
-from chart_binder.react.loop import RefusedError
-from chart_binder.react.steps import Document, Finish, Observation
-from chart_binder.react.transcript import AnyEvent, Replied, Stepped
+from chart_binder.react.loop import AnswerRefusedError
+from chart_binder.react.steps import Document, FinalAnswer, Observation
+from chart_binder.react.transcript import AnyEvent, ReplyEvent, StepEvent
 from chart_binder.rules.decide import decide
 from chart_binder.rules.labels import Labels
 from chart_binder.web.documents import SourceText
@@ -203,13 +203,13 @@ def play(run: ExamRun, config: LLMConfig, chat: ChatModel) -> bool:
         config.model_copy(update=changed),
         chat=heard,
         tools=_tools(run),
-        watch=events.append,
+        on_event=events.append,
         reads_prose=False,
     )
     adjudicator.adjudicate(run.bundle, decide(run.bundle, RulesConfig()))
     if heard.problem:
         raise heard.problem
-    calls = [one for one in events if isinstance(one, Stepped) and one.kind == "act"]
+    calls = [one for one in events if isinstance(one, StepEvent) and one.kind == "act"]
     is_trapped = run.trap != "" and any(run.trap in str(call.arguments) for call in calls)
     has_looked_on = not run.later or any(call.iteration > 0 for call in calls)
     is_right = _answered(events, adjudicator.dialect, run) == _GROUP[run.right]
@@ -218,11 +218,11 @@ def play(run: ExamRun, config: LLMConfig, chat: ChatModel) -> bool:
 
 def _answered(events: Sequence[AnyEvent], dialect: Dialect, run: ExamRun) -> str | None:
     """Return the group that the model itself answered last; what code made of it is not asked."""
-    replies = [one.content for one in events if isinstance(one, Replied)]
+    replies = [one.content for one in events if isinstance(one, ReplyEvent)]
     step = read_step(dialect, replies[-1], ANSWER_KEYS) if replies else None
     labels = Labels.of(run.bundle)
-    if isinstance(step, Finish):
-        with suppress(RefusedError):
+    if isinstance(step, FinalAnswer):
+        with suppress(AnswerRefusedError):
             return labels.id_of(read_answer(step.answer, 0.0, labels).crg)
     return None
 
@@ -235,10 +235,10 @@ class _Heard:
         self.model_id = chat.model_id
         self.problem: ChatError | None = None
 
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+    def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
         """Return the model's reply, or raise `ChatError`."""
         try:
-            return self._chat.reply(messages, terms)
+            return self._chat.reply(messages, options)
         except ChatError as error:
             self.problem = error
             raise

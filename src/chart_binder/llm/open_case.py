@@ -44,7 +44,7 @@ RECORDING = "recording"
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class RulesOnFacts:
     """What verified facts lead to: the verdict, and those among them that it turns on."""
 
     verdict: Verdict
@@ -56,7 +56,7 @@ class Weighed:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SettledCase:
     """What the rules say of a case: its group, or its year if that is asked; or what is missing."""
 
     said: str
@@ -115,20 +115,20 @@ class OpenCase:
             return None
         return f"{verdict.crg} {first.year}"
 
-    def outcome(self, patches: Sequence[Patch]) -> Settled:
+    def outcome(self, patches: Sequence[Patch]) -> SettledCase:
         """Return what the rules say with patches applied, in words."""
         verdict = self.verdict(patches)
         if not isinstance(verdict, Decided):
             missing = next(iter(verdict.missing_facts), verdict.because)
-            return Settled(missing, None, is_settled=False)
+            return SettledCase(missing, None, is_settled=False)
         if not self.asks_year:
             said = f"the rules give {self.labels.name_of(verdict.crg)}"
-            return Settled(said, verdict.crg, is_settled=True)
+            return SettledCase(said, verdict.crg, is_settled=True)
         first = first_release(self.patched(patches), verdict, self.rules)
         if first is None:
-            return Settled(NOTHING_DATED, verdict.crg, is_settled=False)
+            return SettledCase(NOTHING_DATED, verdict.crg, is_settled=False)
         said = f"it first came out in {first.year}" if first.year_certain else first.because
-        return Settled(said, verdict.crg, is_settled=first.year_certain)
+        return SettledCase(said, verdict.crg, is_settled=first.year_certain)
 
     def sources_needed(self, *, is_cited: bool) -> int:
         """Return how many independent sources a fact needs: two at least that nobody cites."""
@@ -160,7 +160,7 @@ class OpenCase:
                 cited.setdefault(patch, []).append(fact)
         return cited
 
-    def weigh(self, facts: Sequence[Fact]) -> Weighed:
+    def weigh(self, facts: Sequence[Fact]) -> RulesOnFacts:
         """Return what the verified facts lead to; one with a trusted page needs no more sources."""
         cited = self.verified_patches(facts)
         patches = [patch for patch in cited if adds_to(self.bundle, patch)]
@@ -171,7 +171,7 @@ class OpenCase:
         ]
         lacking = [(patch, self.sources_lacking(cited[patch])) for patch in needed]
         short = tuple((patch, count) for patch, count in lacking if count > 0)
-        return Weighed(verdict, needed, min(sources, default=0), short)
+        return RulesOnFacts(verdict, needed, min(sources, default=0), short)
 
     def sources_lacking(self, facts: Sequence[Fact]) -> int:
         """Return how many more sources verified facts that say the same need, if above zero."""
@@ -192,7 +192,7 @@ def with_facts(
     )
 
 
-def weigh_facts(bundle: EvidenceBundle, facts: Sequence[Fact], rules: RulesConfig) -> Weighed:
+def weigh_facts(bundle: EvidenceBundle, facts: Sequence[Fact], rules: RulesConfig) -> RulesOnFacts:
     """Return what the verified facts of a result lead to, as the rules are today."""
     return OpenCase(bundle, Labels.of(bundle), rules, LLMConfig()).weigh(facts)
 

@@ -14,13 +14,13 @@ from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
 from chart_binder.domain.verdict import Open, Verdict
-from chart_binder.llm.acceptance import Examination
-from chart_binder.llm.answer import ANSWER_KEYS, last_word
-from chart_binder.llm.events import Read, ReplayedRun, Result, Run
+from chart_binder.llm.acceptance import AnswerChecker
+from chart_binder.llm.answer import ANSWER_KEYS, final_request
+from chart_binder.llm.events import ReadingEvent, ReplayedRun, ResultEvent, StartEvent
 from chart_binder.llm.evidence_markdown import evidence_markdown
 from chart_binder.llm.open_case import OpenCase
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
-from chart_binder.llm.recording import Record, RecordFinder, Records, failed_services, record_run
+from chart_binder.llm.recording import RecordFinder, Records, RunLog, failed_services, record_run
 from chart_binder.llm.research import SEARCH, first_search, linked_search
 from chart_binder.llm.result import AdjudicationResult, Outcome, Usage
 from chart_binder.llm.second_reading import SecondReader
@@ -28,9 +28,15 @@ from chart_binder.llm.tools import LinksOf, default_tools, linked_pages
 from chart_binder.react.conversation import ChatError, ChatModel, Message, UnreachableError
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import EndedBy, Ending, Limits, call_tool, converse
-from chart_binder.react.steps import Act
+from chart_binder.react.steps import ToolCall
 from chart_binder.react.tools import RunContext, Tool, Toolbox
-from chart_binder.react.transcript import Observed, Replied, Said, Watch, partial_findings
+from chart_binder.react.transcript import (
+    EventHandler,
+    MessageEvent,
+    ObservationEvent,
+    ReplyEvent,
+    partial_findings,
+)
 from chart_binder.rules.labels import Labels
 
 ASK_AGAIN_S = 60.0
@@ -47,7 +53,7 @@ class ReActAdjudicator:
     `musicbrainz` what opens MusicBrainz for its tool, `records` what finds there what a record adds
     to the evidence, `links` what it links release groups to; `reader` answers second readings, and
     `reads_prose` says whether it may read prose (`canon model check`); `record` is a folder for
-    transcripts; `watch` is called with every event, `listen` with every piece of a reply.
+    transcripts; `on_event` is called with every event, `on_token` with every piece of a reply.
     Nothing is opened before `adjudicate`; threads may share one adjudicator as far as they may
     share `chat`.
 
@@ -64,9 +70,9 @@ class ReActAdjudicator:
         tools: Sequence[Tool | Callable[..., object]] | None = None,
         dialect: Dialect | None = None,
         record: Path | None = None,
-        watch: Watch | None = None,
+        on_event: EventHandler | None = None,
         rules_config: RulesConfig | None = None,
-        listen: Callable[[str], None] | None = None,
+        on_token: Callable[[str], None] | None = None,
         prompt: Prompt | None = None,
         musicbrainz: object | None = None,
         records: Records | None = None,
@@ -76,8 +82,8 @@ class ReActAdjudicator:
     ) -> None:
         self._config = config
         self._record = record
-        self._watch = watch
-        self._listen = listen
+        self._on_event = on_event
+        self._on_token = on_token
         self._records = records
         self._links = links if config.tools.wikipedia else None
         self._reads_prose = reads_prose
@@ -138,10 +144,10 @@ class ReActAdjudicator:
             Message("system", self.system_prompt()),
             Message("user", markdown),
         )
-        with record_run(run, self._record, self._watch) as record:
+        with record_run(run, self._record, self._on_event) as record:
             record(run)
             for message in opening:
-                record(Said(message.role, message.content))
+                record(MessageEvent(message.role, message.content))
             deadline = time.monotonic() + self._config.max_run_s
             reader = SecondReader(
                 self._reader, record, lambda: deadline - time.monotonic(), self._reads_prose
@@ -153,7 +159,7 @@ class ReActAdjudicator:
             case = OpenCase(bundle, labels, self._rules_config, self._config, asks_year)
             names: Collection[str] = [tool.name for tool in self._tools]
             names = chat.tools_of(names) if isinstance(chat, ReplayedRun) else names
-            examination = Examination(
+            examination = AnswerChecker(
                 case, record, reader, finder, bool(names), tools=names, dialect=self.dialect
             )
             ending = self._converse(toolbox, opening, examination)
@@ -162,11 +168,11 @@ class ReActAdjudicator:
             result = _result(answer, ending, run, record, self.dialect)
             if ending.problem and ending.problem == self._unreachable:
                 result = msgspec.structs.replace(result, is_unreachable=True)
-            record(Result(result.to_dict() | {"transcript": None}))
+            record(ResultEvent(result.to_dict() | {"transcript": None}))
         return result
 
     def _converse(
-        self, toolbox: Toolbox, opening: Sequence[Message], examination: Examination
+        self, toolbox: Toolbox, opening: Sequence[Message], examination: AnswerChecker
     ) -> Ending[AdjudicationResult]:
         config, chat = self._config, self._chat
         replay = chat if isinstance(chat, ReplayedRun) else None
@@ -186,29 +192,31 @@ class ReActAdjudicator:
                 self.dialect,
                 toolbox,
                 opening,
-                judge=examination.read,
-                watch=record,
+                validate_answer=examination.read,
+                on_event=record,
                 limits=limits,
-                perform=replay.perform if replay else call_tool,
-                recall=replay.recall if replay else None,
+                run_tool=replay.run_tool if replay else call_tool,
+                recorded_result=replay.recorded_result if replay else None,
                 opening_calls=self._opening_calls(examination),
                 remark=examination.remark,
                 answer_keys=ANSWER_KEYS,
-                last_word=(lambda: last_word(labels, finder.shown(), examination.likely))
+                final_request=(lambda: final_request(labels, finder.shown(), examination.likely))
                 if config.final_turn == "force"
                 else None,
-                listen=self._listen,
+                on_token=self._on_token,
             )
         except ChatError as error:
             if isinstance(error, UnreachableError):
                 self._unreachable = str(error)
                 self._ask_again_at = time.monotonic() + ASK_AGAIN_S
-            turns = len(record.all(Replied))
+            turns = len(record.all(ReplyEvent))
             return Ending(turns, problem=str(error), ended_by=EndedBy.MODEL)
 
-    def _opening_calls(self, examination: Examination) -> Iterator[Act]:
+    def _opening_calls(self, examination: AnswerChecker) -> Iterator[ToolCall]:
         """Yield what code looks up before the model is asked; in a script, what is recorded."""
-        recorded: Callable[[], Iterator[Act]] | None = getattr(self._chat, "opening_calls", None)
+        recorded: Callable[[], Iterator[ToolCall]] | None = getattr(
+            self._chat, "opening_calls", None
+        )
         if recorded:
             yield from recorded()
             return
@@ -220,7 +228,7 @@ class ReActAdjudicator:
         if search and not examination.research().is_settled:
             yield search
 
-    def _run_event(self, bundle: EvidenceBundle, *, asks_year: bool) -> Run:
+    def _run_event(self, bundle: EvidenceBundle, *, asks_year: bool) -> StartEvent:
         options: dict[str, object] = {
             "llm": self._config.model_dump(mode="json", exclude=_NOT_RECORDED),
             "rules": self._rules_config.model_dump(mode="json"),
@@ -232,7 +240,7 @@ class ReActAdjudicator:
             options["asks"] = "year"
         if self._prompt != configured_prompt(self._config.prompt):
             options["prompt"] = msgspec.to_builtins(self._prompt)
-        return Run(
+        return StartEvent(
             id=uuid.uuid4().hex[:12],
             started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
             model_id=self._chat.model_id,
@@ -276,8 +284,8 @@ def search_topic(bundle: EvidenceBundle) -> str:
 def _result(
     result: AdjudicationResult | None,
     ending: Ending[AdjudicationResult],
-    run: Run,
-    record: Record,
+    run: StartEvent,
+    record: RunLog,
     dialect: Dialect,
 ) -> AdjudicationResult:
     """Return what an answer came to, or the error that ended the run, with the facts of the run."""
@@ -293,7 +301,7 @@ def _result(
         if ending.problem and problem:
             problem = f"{problem}; then {ending.problem}"
         result = msgspec.structs.replace(result, checks=checks, problem=problem)
-    answered: list[Replied | Read] = [*record.all(Replied), *record.all(Read)]
+    answered: list[ReplyEvent | ReadingEvent] = [*record.all(ReplyEvent), *record.all(ReadingEvent)]
     return msgspec.structs.replace(
         result,
         iterations=ending.iterations,
@@ -301,8 +309,8 @@ def _result(
             prompt_tokens=sum(reply.prompt_tokens or 0 for reply in answered),
             completion_tokens=sum(reply.completion_tokens or 0 for reply in answered),
             model_seconds=sum(reply.seconds for reply in answered),
-            tool_seconds=sum(seen.seconds for seen in record.all(Observed)),
-            readings=len(record.all(Read)),
+            tool_seconds=sum(seen.seconds for seen in record.all(ObservationEvent)),
+            readings=len(record.all(ReadingEvent)),
         ),
         model_id=run.model_id,
         dialect=run.dialect,

@@ -18,17 +18,17 @@ from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
 from chart_binder.domain.patches import field_named
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import CanonError
-from chart_binder.llm.answer import FinalAnswer
-from chart_binder.llm.events import Brought, Run, RunEvent
+from chart_binder.llm.answer import ParsedAnswer
+from chart_binder.llm.events import AnyRunEvent, EvidenceEvent, StartEvent
 from chart_binder.llm.open_case import RECORDING, OpenCase
 from chart_binder.llm.result import FAILED_SERVICE, Check, Fact
 from chart_binder.react.tools import SAYS_NOTHING
 from chart_binder.react.transcript import (
     AnyEvent,
-    Observed,
-    Replied,
-    Stepped,
-    Watch,
+    EventHandler,
+    ObservationEvent,
+    ReplyEvent,
+    StepEvent,
     record_in_file,
 )
 from chart_binder.web.documents import host_of
@@ -37,18 +37,18 @@ _E = TypeVar("_E")
 
 
 @dataclass(slots=True)
-class Record:
+class RunLog:
     """The events of one run, and the path of their file, if any."""
 
-    watches: tuple[Watch, ...]
+    watches: tuple[EventHandler, ...]
     path: Path | None = None
     events: list[AnyEvent] = field(default_factory=list)
 
     def __call__(self, event: AnyEvent) -> None:
         """Keep an event and pass it to the watchers."""
         self.events.append(event)
-        for watch in self.watches:
-            watch(event)
+        for on_event in self.watches:
+            on_event(event)
 
     def all(self, kind: type[_E]) -> list[_E]:
         """Return the events of one kind."""
@@ -68,18 +68,18 @@ class Record:
         return found
 
     @property
-    def place(self) -> str | tuple[RunEvent, ...]:
+    def place(self) -> str | tuple[AnyRunEvent, ...]:
         """Where the transcript is: a file's path, or the events themselves."""
-        return str(self.path) if self.path else cast("tuple[RunEvent, ...]", tuple(self.events))
+        return str(self.path) if self.path else cast("tuple[AnyRunEvent, ...]", tuple(self.events))
 
 
-def _answers(events: Iterable[AnyEvent]) -> Iterator[tuple[Stepped, Observed]]:
+def _answers(events: Iterable[AnyEvent]) -> Iterator[tuple[StepEvent, ObservationEvent]]:
     """Yield each observation with the step that it follows."""
-    step = Stepped("malformed")
+    step = StepEvent("malformed")
     for event in events:
-        if isinstance(event, Stepped):
+        if isinstance(event, StepEvent):
             step = event
-        elif isinstance(event, Observed):
+        elif isinstance(event, ObservationEvent):
             yield step, event
 
 
@@ -88,12 +88,14 @@ def _ids(text: str) -> set[str]:
 
 
 @contextmanager
-def record_run(run: Run, folder: Path | None, watch: Watch | None) -> Iterator[Record]:
+def record_run(
+    run: StartEvent, folder: Path | None, on_event: EventHandler | None
+) -> Iterator[RunLog]:
     """Record a run in a new file of `folder`, if there is one."""
     name = f"{run.started_at.replace(':', '')}-{run.evidence_hash[:8]}-{run.id}.jsonl"
     path = folder / name if folder else None
     with record_in_file(path) if path else nullcontext() as recorder:
-        yield Record(tuple(filter(None, (recorder, watch))), path if recorder else None)
+        yield RunLog(tuple(filter(None, (recorder, on_event))), path if recorder else None)
 
 
 def failed_services(events: Iterable[AnyEvent]) -> Iterator[Check]:
@@ -136,11 +138,11 @@ class RecordFinder:
     `recorded` has what was found when a run that is replayed was recorded.
     """
 
-    record: Record
+    record: RunLog
     find: Records | None
-    recorded: Mapping[str, Brought]
+    recorded: Mapping[str, EvidenceEvent]
     seconds_left: Callable[[], float]
-    _events: dict[str, Brought] = field(default_factory=dict)
+    _events: dict[str, EvidenceEvent] = field(default_factory=dict)
 
     def shown(self) -> Mapping[str, str]:
         """Return the kind of each record that MusicBrainz showed in this run, by its id."""
@@ -152,7 +154,7 @@ class RecordFinder:
         )
         return {mbid.casefold(): kind.casefold() for kind, mbid in pairs}
 
-    def named_in(self, answer: FinalAnswer) -> Sequence[str]:
+    def named_in(self, answer: ParsedAnswer) -> Sequence[str]:
         """Return the ids of records that were shown and that an answer names, in order."""
         texts = [answer.crg or ""]
         for fact in answer.facts:
@@ -166,7 +168,7 @@ class RecordFinder:
         name = f"{self.shown()[mbid]}/{mbid}"
         if name not in self._events:
             event = self.recorded.get(name) or self._look_up(bundle, name)
-            turn = len(self.record.all(Replied))
+            turn = len(self.record.all(ReplyEvent))
             self._events[name] = msgspec.structs.replace(event, iteration=turn)
             self.record(self._events[name])
         event = self._events[name]
@@ -192,15 +194,17 @@ class RecordFinder:
             return None
         return f"MusicBrainz does not list it on {case.labels.name_of(fact.about)}"
 
-    def _look_up(self, bundle: EvidenceBundle, name: str) -> Brought:
+    def _look_up(self, bundle: EvidenceBundle, name: str) -> EvidenceEvent:
         kind, _, mbid = name.partition("/")
         if self.find is None:
-            return Brought(record=name, problem="no record can be looked up at MusicBrainz here")
+            return EvidenceEvent(
+                record=name, problem="no record can be looked up at MusicBrainz here"
+            )
         if len(self._events) >= _MAX_LOOKED_UP or self.seconds_left() <= 0:
-            return Brought(record=name, problem="no further record is looked up in this run")
+            return EvidenceEvent(record=name, problem="no further record is looked up in this run")
         try:
             added = _Added(self.find(bundle, kind, mbid))
         except CanonError as error:
-            return Brought(record=name, problem=str(error))
+            return EvidenceEvent(record=name, problem=str(error))
         plain: dict[str, Any] = msgspec.to_builtins(added)
-        return Brought(record=name, added=plain)
+        return EvidenceEvent(record=name, added=plain)

@@ -34,9 +34,9 @@ from chart_binder.llm.answer import CONFIDENCE_WORDS
 from chart_binder.llm.open_case import SOURCES_OF_FOUND, OpenCase
 from chart_binder.llm.result import Fact
 from chart_binder.react.dialect import Dialect
-from chart_binder.react.steps import Act, Finish
+from chart_binder.react.steps import FinalAnswer, ToolCall
 from chart_binder.react.tools import call_key
-from chart_binder.react.transcript import AnyEvent, Observed, Stepped
+from chart_binder.react.transcript import AnyEvent, ObservationEvent, StepEvent
 from chart_binder.web.documents import (
     LINKED_PAGES,
     SourceText,
@@ -255,7 +255,7 @@ class Remark:
     """
 
     text: str = ""
-    step: Act | Finish | None = None
+    step: ToolCall | FinalAnswer | None = None
     crg: str | None = None
 
     def shown(self, dialect: Dialect) -> str:
@@ -265,7 +265,7 @@ class Remark:
         return f"{self.text} Write next:\n{dialect.render(self.step)}"
 
 
-def remark_on(research: Research, steps: Iterable[Act], *, is_last: bool = False) -> Remark:
+def remark_on(research: Research, steps: Iterable[ToolCall], *, is_last: bool = False) -> Remark:
     """Return what the pages read so far would settle, and which of `steps` leads on.
 
     Records are named by the evidence, pages by the numbers of their results: no page chooses a name
@@ -312,7 +312,7 @@ def _missing(research: Research, best: Sequence[Finding]) -> Iterator[str]:
                 return
 
 
-def _answer(case: OpenCase, crg: str, findings: Sequence[Finding], missing: str) -> Finish:
+def _answer(case: OpenCase, crg: str, findings: Sequence[Finding], missing: str) -> FinalAnswer:
     """Return the answer that the rules give with some findings, as a model would write it."""
     label = next((key for key, group in case.labels.ids.items() if group == crg), crg)
     known = "; ".join(_value_of(finding, case) for finding in findings[:_MAX_REMARKED])
@@ -323,13 +323,13 @@ def _answer(case: OpenCase, crg: str, findings: Sequence[Finding], missing: str)
         "rationale": f"{known}. {missing}" if missing else known,
     }
     thought = "It is not certain." if missing else "What was read settles it."
-    return Finish(json.dumps(answer, ensure_ascii=False), thought)
+    return FinalAnswer(json.dumps(answer, ensure_ascii=False), thought)
 
 
-def _cannot_tell() -> Finish:
+def _cannot_tell() -> FinalAnswer:
     because = "nothing that was read settles it"
     answer = {"crg_mbid": None, "rr_mbid": None, "confidence": 0.2, "rationale": because}
-    return Finish(json.dumps(answer), "Nothing is left to look up.")
+    return FinalAnswer(json.dumps(answer), "Nothing is left to look up.")
 
 
 def _said(case: OpenCase, findings: Sequence[Finding]) -> str:
@@ -361,36 +361,38 @@ def _pages(finding: Finding) -> str:
 # Steps.
 
 
-def linked_search(research: Research) -> Act | None:
+def linked_search(research: Research) -> ToolCall | None:
     """Return the call that reads what MusicBrainz links to the groups in question."""
     about = (each for question in research.questions for each in question.about)
     groups = groups_about(about, research.case.bundle)
     if not groups:
         return None
     thought = f"It is open: {research.questions[0].text} What does MusicBrainz link to?"
-    return Act(LINKED_PAGES, {"release_groups": list(groups)}, thought)
+    return ToolCall(LINKED_PAGES, {"release_groups": list(groups)}, thought)
 
 
-def first_search(research: Research) -> Act | None:
+def first_search(research: Research) -> ToolCall | None:
     """Return the search that code begins a run with, and its thought; None without a question."""
     queries = _queries(research)
     query = next(queries, None)
     if query is None or not research.questions:
         return None
     question = research.questions[0].text
-    return Act(SEARCH, {"query": query}, f"It is open: {question} I look it up.")
+    return ToolCall(SEARCH, {"query": query}, f"It is open: {question} I look it up.")
 
 
 def further_steps(
     research: Research, tools: Collection[str], events: Sequence[AnyEvent]
-) -> Iterator[Act]:
+) -> Iterator[ToolCall]:
     """Yield calls that were not made yet, the one that promises most first.
 
     They are: a link on a page that was read, words to find in a long page, an article of Wikipedia
     on the record, another search, a result that was not opened.
     """
     made = {
-        _key(step.tool or "", step.arguments or {}) for step in events if isinstance(step, Stepped)
+        _key(step.tool or "", step.arguments or {})
+        for step in events
+        if isinstance(step, StepEvent)
     }
     leads = [*_leads(research)]
     trusted, other = ([step for step, is_one in leads if is_one is way] for way in (True, False))
@@ -411,7 +413,7 @@ def _key(tool: str, arguments: Mapping[str, object] | str) -> str:
     return call_key(tool, {name: value for name, value in arguments.items() if value != ""})
 
 
-def _leads(research: Research) -> Iterator[tuple[Act, bool]]:
+def _leads(research: Research) -> Iterator[tuple[ToolCall, bool]]:
     """Yield calls to which pages lead that were read, and whether the page's site is trusted.
 
     They follow a link, or find the record in a long page of which no passage shown names it.
@@ -419,33 +421,35 @@ def _leads(research: Research) -> Iterator[tuple[Act, bool]]:
     bundle, trusted = research.case.bundle, research.case.config.acceptance.trusted_sources
     subjects = [Subject.of(group, bundle) for group in _groups(research)]
     for address, is_trusted in leading_on(research.documents, subjects, trusted):
-        yield Act(FETCH, {"url": address}), is_trusted
+        yield ToolCall(FETCH, {"url": address}), is_trusted
     for document in research.documents:
         for subject in subjects if document.is_cut else ():
             if subject.is_told_apart_in(document.text) and not subject.is_named_in(document.text):
-                step = Act(FETCH, {"url": document.address, "find": subject.title})
+                step = ToolCall(FETCH, {"url": document.address, "find": subject.title})
                 yield step, is_checked_page(document.address, trusted)
 
 
-def _articles(research: Research) -> Iterator[Act]:
+def _articles(research: Research) -> Iterator[ToolCall]:
     artist = research.case.bundle.performer
     for language in (*languages_of(artist.country), ""):
         for title, kind in _subjects(research):
             query = " ".join(f"{title} {artist.name or ''} {kind}".split())
-            yield Act(WIKIPEDIA, {"query": query} | ({"language": language} if language else {}))
+            yield ToolCall(
+                WIKIPEDIA, {"query": query} | ({"language": language} if language else {})
+            )
 
 
-def _unopened(events: Sequence[AnyEvent]) -> Iterator[Act]:
+def _unopened(events: Sequence[AnyEvent]) -> Iterator[ToolCall]:
     for event in events:
-        if isinstance(event, Observed) and event.documents:
+        if isinstance(event, ObservationEvent) and event.documents:
             for document in event.documents:
                 if document.number and not document.is_fetched and document.address:
-                    yield Act(FETCH, {"url": document.address})
+                    yield ToolCall(FETCH, {"url": document.address})
 
 
-def _searches(research: Research) -> Iterator[Act]:
+def _searches(research: Research) -> Iterator[ToolCall]:
     for query in _queries(research):
-        yield Act(SEARCH, {"query": query})
+        yield ToolCall(SEARCH, {"query": query})
 
 
 def _queries(research: Research) -> Iterator[str]:

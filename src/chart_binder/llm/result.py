@@ -7,7 +7,7 @@ import msgspec
 
 from chart_binder.domain.evidence import RecordingCandidate
 from chart_binder.files import decode_json
-from chart_binder.llm.events import RunEvent
+from chart_binder.llm.events import AnyRunEvent
 
 
 class Outcome(StrEnum):
@@ -19,7 +19,7 @@ class Outcome(StrEnum):
     ERROR = "error"
 
 
-class Standing(StrEnum):
+class RulesAgreement(StrEnum):
     """How the rules, with the verified facts added, agree with an answer."""
 
     CONFIRMED = "confirmed"
@@ -104,7 +104,7 @@ class AdjudicationResult(msgspec.Struct, frozen=True):
     rationale: str = ""
     facts: tuple[Fact, ...] = ()
     checks: tuple[Check, ...] = ()
-    rules: Standing | None = None
+    rules: RulesAgreement | None = None
     independent_sources: int = 0
     added: tuple[RecordingCandidate, ...] = ()
     problem: str | None = None
@@ -114,7 +114,7 @@ class AdjudicationResult(msgspec.Struct, frozen=True):
     dialect: str = ""
     prompt_version: str = ""
     evidence_hash: str = ""
-    transcript: str | tuple[RunEvent, ...] | None = None
+    transcript: str | tuple[AnyRunEvent, ...] | None = None
     is_unreachable: bool | msgspec.UnsetType = msgspec.UNSET
 
     @property

@@ -22,14 +22,21 @@ from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.dates_in_text import Mention, find_dates, states
 from chart_binder.domain.patches import fact_words
 from chart_binder.llm.answer import object_schema
-from chart_binder.llm.events import NOT_ANSWERED, Read, scripted_reply
+from chart_binder.llm.events import NOT_ANSWERED, ReadingEvent, scripted_reply
 from chart_binder.llm.prompt import fill_placeholders
 from chart_binder.llm.result import Reading
-from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms, ask
+from chart_binder.react.conversation import (
+    ChatError,
+    ChatModel,
+    GenerationOptions,
+    Message,
+    Reply,
+    ask,
+)
 from chart_binder.react.parsing.lenient_json import object_of
 from chart_binder.react.parsing.lexer import speak
 from chart_binder.react.sanitize import one_line
-from chart_binder.react.transcript import Watch
+from chart_binder.react.transcript import EventHandler
 from chart_binder.web.places import Place
 
 MAX_READINGS: Final = 8
@@ -51,7 +58,7 @@ Kind: TypeAlias = Literal["support", "contradiction"]
 
 
 @dataclass(frozen=True)
-class Inquiry:
+class ReadingQuestion:
     """A question of a second reading, and the reading that each answer comes to."""
 
     text: str
@@ -86,7 +93,7 @@ class Inquiry:
         return label if isinstance(label, str) and label in labels else UNCLEAR
 
 
-def inquiry(kind: Kind, subject: Subject, date: str | None, place: Place) -> Inquiry:
+def inquiry(kind: Kind, subject: Subject, date: str | None, place: Place) -> ReadingQuestion:
     """Return the question about a date at a place, or about a premiere if there is no date.
 
     Small models agree. So prose that is to support a date is asked when the record came out, with
@@ -98,10 +105,10 @@ def inquiry(kind: Kind, subject: Subject, date: str | None, place: Place) -> Inq
         return _labelled("question", "readings", subject, date, place)
     readings = {NOT_SAID: "not_a_release", **_dates_of(place, date)}
     shown = {"choices": "; ".join(readings), "passage": " ".join(place.passage.split())}
-    return Inquiry(_filled(_WORDS["when"], subject, shown), "on_sale", readings)
+    return ReadingQuestion(_filled(_WORDS["when"], subject, shown), "on_sale", readings)
 
 
-def value_inquiry(field: str, subject: Subject, place: Place) -> Inquiry:
+def value_inquiry(field: str, subject: Subject, place: Place) -> ReadingQuestion:
     """Return the question about the value of a status, a country or a type at a place.
 
     It does not name the value that is claimed.
@@ -111,17 +118,19 @@ def value_inquiry(field: str, subject: Subject, place: Place) -> Inquiry:
     shown = {"choices": "; ".join(readings), "passage": " ".join(place.passage.split())}
     key, asked = _WORDS["fields"][field]
     shown |= {"asked": _filled(asked, subject, {}), "key": key}
-    return Inquiry(_filled(_WORDS["value"], subject, shown), key, readings)
+    return ReadingQuestion(_filled(_WORDS["value"], subject, shown), key, readings)
 
 
-def _labelled(form: str, choices: str, subject: Subject, date: str, place: Place) -> Inquiry:
+def _labelled(
+    form: str, choices: str, subject: Subject, date: str, place: Place
+) -> ReadingQuestion:
     """Return a question with the readings as choices.
 
     The passage is indented, so that no line of a page is taken for one of the question.
     """
     lines = "\n".join(f"- {name}: {meaning}" for name, meaning in _WORDS[choices].items())
     shown = {"date": date, "passage": indent(place.passage, "  "), "readings": lines}
-    return Inquiry(_filled(_WORDS[form], subject, shown), "reading", _LABELS)
+    return ReadingQuestion(_filled(_WORDS[form], subject, shown), "reading", _LABELS)
 
 
 def _filled(form: str, subject: Subject, shown: Mapping[str, str]) -> str:
@@ -171,11 +180,11 @@ def _is_within(mention: Mention, other: Mention) -> bool:
     )
 
 
-def ask_reading(chat: ChatModel, asked: Inquiry, seconds: float = inf) -> tuple[str, Reply]:
+def ask_reading(chat: ChatModel, asked: ReadingQuestion, seconds: float = inf) -> tuple[str, Reply]:
     """Return what a model reads in a passage, and its reply. Raises `ChatError`."""
     left = None if isinf(seconds) else seconds
-    terms = Terms(schema=asked.schema, seconds=left, temperature=0.0, may_think=False)
-    reply = ask(chat, [Message("user", asked.text)], terms)
+    options = GenerationOptions(schema=asked.schema, seconds=left, temperature=0.0, may_think=False)
+    reply = ask(chat, [Message("user", asked.text)], options)
     return asked.read(reply.content), reply
 
 
@@ -188,7 +197,7 @@ class SecondReader:
     """
 
     chat: ChatModel
-    watch: Watch
+    on_event: EventHandler
     seconds_left: Callable[[], float]
     reads_prose: bool = True
     asked: int = 0
@@ -203,17 +212,19 @@ class SecondReader:
         is_over = self.asked >= MAX_READINGS or self.seconds_left() <= 0
         return is_over or self.has_failed or not self.reads_prose
 
-    def read(self, fact: int, kind: Kind, asked: Inquiry, ground: Place, turn: int) -> Reading:
+    def read(
+        self, fact: int, kind: Kind, asked: ReadingQuestion, ground: Place, turn: int
+    ) -> Reading:
         """Return what the passage at a place says of what is asked."""
         passage, source = ground.passage, ground.document.address
         key = f"{source}\n{asked.readings}\n{asked.text}"
         if key not in self._readings and not self.is_used_up:
-            reading = self._ask(asked, Read(turn, fact, kind, source, passage))
+            reading = self._ask(asked, ReadingEvent(turn, fact, kind, source, passage))
             if not self.has_failed:
                 self._readings[key] = reading
         return Reading(kind, source, passage, self._readings.get(key, UNCLEAR))
 
-    def _ask(self, asked: Inquiry, event: Read) -> str:
+    def _ask(self, asked: ReadingQuestion, event: ReadingEvent) -> str:
         self.asked += 1
         started = time.monotonic()
         try:
@@ -223,9 +234,9 @@ class SecondReader:
                 reading, reply = ask_reading(self.chat, asked, self.seconds_left())
         except ChatError:
             self.has_failed = True
-            self.watch(replace(event, reading=NOT_ANSWERED))
+            self.on_event(replace(event, reading=NOT_ANSWERED))
             return UNCLEAR
-        self.watch(
+        self.on_event(
             replace(
                 event,
                 answer=reply.content,

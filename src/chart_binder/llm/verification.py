@@ -33,8 +33,8 @@ from chart_binder.llm.result import Fact, Reading
 from chart_binder.llm.second_reading import (
     FIRST_RELEASE,
     UNCLEAR,
-    Inquiry,
     Kind,
+    ReadingQuestion,
     SecondReader,
     inquiry,
     value_inquiry,
@@ -273,7 +273,7 @@ class Verifier:
         claim.update(problem=f"a second reading of {reading.source} says {reading.reading}")
         return reading.reading in (FIRST_RELEASE, patch.value)
 
-    def _reading(self, kind: Kind, claim: _Claim, ground: Place, asked: Inquiry) -> Reading:
+    def _reading(self, kind: Kind, claim: _Claim, ground: Place, asked: ReadingQuestion) -> Reading:
         reading = self.reader.read(claim.number, kind, asked, ground, self.turn)
         claim.update(readings=(*claim.fact.readings, reading))
         return reading
@@ -431,7 +431,7 @@ class _Contrary:
     value_of: str = ""
 
     @property
-    def asked(self) -> Inquiry:
+    def asked(self) -> ReadingQuestion:
         """The question of the second reading."""
         if self.value_of:
             return value_inquiry(self.value_of, self.subject, self.ground)

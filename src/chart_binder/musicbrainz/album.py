@@ -29,7 +29,7 @@ from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.client import CachedService, Client, FetchedRecording, ReleaseList
 from chart_binder.musicbrainz.matching import first_artist, first_found, searches
-from chart_binder.musicbrainz.web_service import Medium, Recording, Release
+from chart_binder.musicbrainz.web_service import MBRelease, Medium, Recording
 
 MIN_FILES = 3
 """The number of files by an artist from which the artist's lists, two requests, save requests."""
@@ -256,7 +256,7 @@ class Catalogue:
 
     artist: ArtistId
     fetched_at: float = math.inf
-    recordings: dict[RecordingId, tuple[Recording, dict[ReleaseId, Release]]] = field(
+    recordings: dict[RecordingId, tuple[Recording, dict[ReleaseId, MBRelease]]] = field(
         default_factory=dict
     )
     _excluded: set[RecordingId] = field(default_factory=set)
@@ -266,11 +266,11 @@ class Catalogue:
         """The number of pairs of recording and release, to which its memory is proportional."""
         return sum(len(releases) for _, releases in self.recordings.values())
 
-    def add(self, releases: Iterable[Release], fetched_at: float) -> None:
+    def add(self, releases: Iterable[MBRelease], fetched_at: float) -> None:
         """Add the artist's recordings of a page of releases."""
         self.fetched_at = min(self.fetched_at, fetched_at)
         for release in releases:
-            bare: Release | None = None
+            bare: MBRelease | None = None
             for track in release.tracks:
                 recording = track.recording
                 if recording is None or first_artist(recording) != self.artist:
@@ -284,13 +284,13 @@ class Catalogue:
                     on[release.id] = bare
 
 
-def _without_tracks(release: Release) -> Release:
+def _without_tracks(release: MBRelease) -> MBRelease:
     discs = release.medium_list
     media = (Medium(format=disc.format, track_count=disc.track_count) for disc in discs)
     return replace(release, medium_list=tuple(media))
 
 
-def _missing_tracks(release: Release) -> str | None:
+def _missing_tracks(release: MBRelease) -> str | None:
     is_whole = all((disc.track_count or 0) <= len(disc.tracks) for disc in release.medium_list)
     return None if is_whole else f"tracks of release {release.id}"
 

@@ -31,11 +31,11 @@ from chart_binder.domain.vocabulary import (
 from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.web_service import (
+    MBRelease,
+    MBReleaseGroup,
     Metadata,
-    Query,
     Recording,
-    Release,
-    ReleaseGroup,
+    ServiceQuery,
     UnreadableError,
 )
 from chart_binder.net import Deadline, Throttle, TimedBackend, environment_proxy, retry_after_s
@@ -74,7 +74,7 @@ class _Response(NamedTuple):
         return self.headers.get(name, b"").decode("latin-1")
 
 
-class Server:
+class MusicBrainzServer:
     """MusicBrainz at one host; `sent` counts its requests, failed ones too. Threads may share it.
 
     `sent_by_all` counts those of all servers in this process, to show progress.
@@ -99,7 +99,7 @@ class Server:
         self._ssl_context = httpcore.default_ssl_context() if config.https else None
         self._proxy = environment_proxy(self._scheme, self._host)
 
-    def fetch(self, query: Query) -> tuple[bytes, Metadata | None]:
+    def fetch(self, query: ServiceQuery) -> tuple[bytes, Metadata | None]:
         """Return a response's body and content (None if not found). Raises `RequestError`."""
         target = query.target
         for _ in range(_MAX_REDIRECTS + 1):
@@ -114,7 +114,7 @@ class Server:
         self._throttle.wait_turn(f"musicbrainz {self._host}")
         with self._lock:
             self.sent += 1
-            Server.sent_by_all += 1
+            MusicBrainzServer.sent_by_all += 1
         started = time.monotonic()
         pool = httpcore.ConnectionPool(
             ssl_context=self._ssl_context,
@@ -136,7 +136,7 @@ class Server:
         return _Response(status, headers, body)
 
 
-def _content(response: _Response, query: Query) -> Metadata | None:
+def _content(response: _Response, query: ServiceQuery) -> Metadata | None:
     error = ws.error_text(response.body)
     if response.status == HTTPStatus.NOT_FOUND and error:
         return None
@@ -256,7 +256,12 @@ class CachedService:
     """MusicBrainz with a cache of all responses but failures; offline it uses them at any age."""
 
     def __init__(
-        self, host: str, server: Server | None, cache: AnswerCache, throttle: Throttle, ttl_s: float
+        self,
+        host: str,
+        server: MusicBrainzServer | None,
+        cache: AnswerCache,
+        throttle: Throttle,
+        ttl_s: float,
     ) -> None:
         self.host = host
         self._server = server
@@ -269,7 +274,7 @@ class CachedService:
         """The number of requests sent, including failed ones."""
         return self._server.sent if self._server else 0
 
-    def fetch(self, query: Query) -> Answer:
+    def fetch(self, query: ServiceQuery) -> Answer:
         """Return the response, else an old one with a warning, else raise `LookupFailedError`."""
         cached = self._cached(query)
         if cached is not None and self.is_fresh(cached.fetched_at):
@@ -286,7 +291,7 @@ class CachedService:
             )
             return cached
 
-    def cost(self, query: Query) -> float:
+    def cost(self, query: ServiceQuery) -> float:
         """Return how many requests a response takes: 0 if cached, else 1, infinite if offline."""
         cached = self._cache.get(self._key(query))
         if cached is not None and self.is_fresh(cached.fetched_at):
@@ -297,7 +302,7 @@ class CachedService:
         """Whether a response of that time is used without another request; offline every one is."""
         return self._server is None or 0 <= self.now() - fetched_at < self._ttl_s
 
-    def forget(self, query: Query) -> None:
+    def forget(self, query: ServiceQuery) -> None:
         """Delete the cached response to a query because it is wrong."""
         self._cache.forget(self._key(query))
 
@@ -319,10 +324,10 @@ class CachedService:
         """Return the error for a failed look-up, with the host."""
         return LookupFailedError(f"the look-up at MusicBrainz ({self.host}) failed: {problem}")
 
-    def _key(self, query: Query) -> str:
+    def _key(self, query: ServiceQuery) -> str:
         return self.host + query.target
 
-    def _fetch_new(self, query: Query) -> Answer:
+    def _fetch_new(self, query: ServiceQuery) -> Answer:
         if self._server is None:
             raise self.failure(
                 "canon is offline, and no answer to it is stored: run once without --offline"
@@ -346,7 +351,7 @@ class CachedService:
             return answer
         raise AssertionError("the last try ends in an answer or a failure")
 
-    def _cached(self, query: Query) -> Answer | None:
+    def _cached(self, query: ServiceQuery) -> Answer | None:
         key = self._key(query)
         cached = self._cache.get(key)
         if cached is None:
@@ -365,10 +370,10 @@ class CachedService:
 class ReleaseList:
     """A list of releases, read page by page; `query_at` returns the query for an offset."""
 
-    def __init__(self, service: CachedService, query_at: Callable[[int], Query]) -> None:
+    def __init__(self, service: CachedService, query_at: Callable[[int], ServiceQuery]) -> None:
         self._service = service
         self._query_at = query_at
-        self._queries: list[Query] = []
+        self._queries: list[ServiceQuery] = []
         self._count: int | None = None
         self._offset = 0
         self.seen = set[ReleaseId]()
@@ -413,7 +418,7 @@ class FetchedRecording(NamedTuple):
 
     recording: Recording
     fetched_at: float
-    releases: Mapping[ReleaseId, Release] | None = None
+    releases: Mapping[ReleaseId, MBRelease] | None = None
 
 
 Listed: TypeAlias = tuple[tuple[T, ...], int]
@@ -450,7 +455,7 @@ class Client:
         metadata = self._fetch(ws.look_up("isrc", isrc)).isrc
         return metadata.recording_list if metadata else ()
 
-    def search(self, query: Query) -> Listed[Recording]:
+    def search(self, query: ServiceQuery) -> Listed[Recording]:
         """Return a page of the results of a search for recordings."""
         metadata = self._fetch(query)
         if metadata.recording_list is None:
@@ -466,13 +471,13 @@ class Client:
         performed = (relation.work for relation in relations if relation.type == "performance")
         return tuple(work for work in performed if work)
 
-    def releases_of(self, recording_id: RecordingId) -> tuple[Release, ...]:
+    def releases_of(self, recording_id: RecordingId) -> tuple[MBRelease, ...]:
         """Return all releases that contain a recording; an incomplete list is an error."""
         entry = self._fetched.get(recording_id)
         if entry and entry.releases is not None:
             self._note_age(entry.fetched_at)
             return tuple(entry.releases.values())
-        releases: dict[str, Release] = {}
+        releases: dict[str, MBRelease] = {}
         pages = ReleaseList(self._service, partial(ws.browse_releases, "recording", recording_id))
         for _ in range(_MAX_PAGES):
             answer, missing = pages.read_page()
@@ -488,7 +493,7 @@ class Client:
             f"recording {recording_id} is on more than {len(releases)} releases"
         )
 
-    def artist(self, artist_id: ArtistId) -> ws.Artist | None:
+    def artist(self, artist_id: ArtistId) -> ws.MBArtist | None:
         """Return an artist."""
         return self._fetch(ws.look_up("artist", artist_id)).artist
 
@@ -504,7 +509,7 @@ class Client:
         records = (answer.artist, answer.recording, answer.release, answer.release_group)
         return next((record.id for record in records if record), mbid)
 
-    def release_group(self, group_id: ReleaseGroupId) -> ReleaseGroup | None:
+    def release_group(self, group_id: ReleaseGroupId) -> MBReleaseGroup | None:
         """Return a release group, with a different id if it was merged."""
         return self._fetch(ws.look_up("release-group", group_id)).release_group
 
@@ -523,22 +528,22 @@ class Client:
             )
         return tuple(links)
 
-    def release(self, release_id: ReleaseId) -> Release | None:
+    def release(self, release_id: ReleaseId) -> MBRelease | None:
         """Return a release with its tracks, and with a different id if it was merged."""
         return self._fetch(ws.look_up("release", release_id)).release
 
     def first_releases_of(
         self, linked: Literal["recording", "release-group"], identifier: str
-    ) -> Listed[Release]:
+    ) -> Listed[MBRelease]:
         """Return the first page of the releases of a recording or a group."""
         metadata = self._fetch(ws.browse_releases(linked, identifier))
         if metadata.release_list is None:
             raise self._service.failure(f"{linked} {identifier} does not exist any more")
         return _counted(metadata.release_list, metadata.release_count)
 
-    def releases_with(self, group_id: ReleaseGroupId) -> Listed[Release]:
+    def releases_with(self, group_id: ReleaseGroupId) -> Listed[MBRelease]:
         """Return the first three pages of the releases of a group, with their tracks."""
-        releases: dict[ReleaseId, Release] = {}
+        releases: dict[ReleaseId, MBRelease] = {}
         count = offset = 0
         for _ in range(_MAX_TRACK_PAGES):
             query = ws.browse_releases("release-group", group_id, offset, tracks=True)
@@ -570,12 +575,12 @@ class Client:
         is_any = metadata.release_group_list or metadata.release_list or metadata.recording_list
         return metadata if is_any or MBID.fullmatch(artist) else self._fetch(loosely)
 
-    def groups_of_years(self, artist: str, first: int, last: int) -> Listed[ReleaseGroup]:
+    def groups_of_years(self, artist: str, first: int, last: int) -> Listed[MBReleaseGroup]:
         """Return the first page of an artist's groups first dated from `first` to `last`."""
         metadata = self._fetch(ws.search_groups_of_years(artist, first, last))
         return _counted(metadata.release_group_list, metadata.release_group_count)
 
-    def _fetch(self, query: Query) -> Metadata:
+    def _fetch(self, query: ServiceQuery) -> Metadata:
         answer = self._service.fetch(query)
         self._note_age(answer.fetched_at)
         return answer.metadata or Metadata()

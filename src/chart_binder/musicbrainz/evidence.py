@@ -43,7 +43,7 @@ from chart_binder.musicbrainz.web_service import Recording, partial_date
 
 
 def candidate_of(
-    recording: ws.Recording, releases: Iterable[ws.Release], home: str | None
+    recording: ws.Recording, releases: Iterable[ws.MBRelease], home: str | None
 ) -> RecordingCandidate:
     """Return a recording with its releases as evidence; `home` is the artist's country."""
     return RecordingCandidate(
@@ -58,14 +58,14 @@ def candidate_of(
 
 
 def release_groups(
-    releases: Iterable[ws.Release], home: str | None, credit: str | None = None
+    releases: Iterable[ws.MBRelease], home: str | None, credit: str | None = None
 ) -> tuple[ReleaseGroup, ...]:
     """Return releases as evidence, grouped by release group; `home` is the artist's country.
 
     `credit` is the recording's. A group with another credit includes the ids of its artists,
     because a name alone may not show whose record it is.
     """
-    groups: dict[str, list[ws.Release]] = {}
+    groups: dict[str, list[ws.MBRelease]] = {}
     for release in releases:
         groups.setdefault(release.release_group.id, []).append(release)
     return tuple(_group(members, home, credit) for members in groups.values())
@@ -92,7 +92,7 @@ def is_much_later(recording: ws.Recording, day: int) -> bool:
     return partial_date(recording.first_release_date).first > day + _MUCH_LATER_DAYS
 
 
-def _group(members: list[ws.Release], home: str | None, credit: str | None) -> ReleaseGroup:
+def _group(members: list[ws.MBRelease], home: str | None, credit: str | None) -> ReleaseGroup:
     group = members[0].release_group
     tells_enough = group.artist_credit_phrase in (credit, "Various Artists") or credit is None
     return ReleaseGroup(
@@ -111,7 +111,7 @@ def _group(members: list[ws.Release], home: str | None, credit: str | None) -> R
     )
 
 
-def _release(release: ws.Release, home: str | None) -> Release:
+def _release(release: ws.MBRelease, home: str | None) -> Release:
     date, country = _first_event(release, home)
     numbers = (info.catalog_number for info in release.label_info_list)
     return Release(
@@ -128,11 +128,11 @@ def _release(release: ws.Release, home: str | None) -> Release:
     )
 
 
-def _label_names(release: ws.Release) -> Iterator[str]:
+def _label_names(release: ws.MBRelease) -> Iterator[str]:
     return (info.label.name for info in release.label_info_list if info.label and info.label.name)
 
 
-def _first_event(release: ws.Release, home: str | None) -> tuple[PartialDate, str | None]:
+def _first_event(release: ws.MBRelease, home: str | None) -> tuple[PartialDate, str | None]:
     """Return the date and country of a release's first event; a full date precedes its bare year.
 
     If there are several countries on that day, prefer the artist's, else take the first.
@@ -143,7 +143,7 @@ def _first_event(release: ws.Release, home: str | None) -> tuple[PartialDate, st
     return next((event for event in first if home and event[1] == home), first[0])
 
 
-def _events(release: ws.Release) -> Iterator[tuple[PartialDate, str | None]]:
+def _events(release: ws.MBRelease) -> Iterator[tuple[PartialDate, str | None]]:
     if not release.release_event_list:
         yield partial_date(release.date), release.country or None
     for event in release.release_event_list:
@@ -151,14 +151,14 @@ def _events(release: ws.Release) -> Iterator[tuple[PartialDate, str | None]]:
         yield partial_date(event.date), next(filter(None, codes), None)
 
 
-def _format(release: ws.Release) -> str | None:
+def _format(release: ws.MBRelease) -> str | None:
     """Return the media that have a format, written as on MusicBrainz' pages: `2×CD + DVD`."""
     formats = (medium.format for medium in release.medium_list if medium.format)
     counted = ((name, len(list(same))) for name, same in groupby(formats))
     return " + ".join(f"{n}×{name}" if n > 1 else name for name, n in counted) or None
 
 
-def country_of(artist: ws.Artist) -> str | None:
+def country_of(artist: ws.MBArtist) -> str | None:
     """Return the country where an artist began, else the artist's own, or None."""
     codes: list[str | None] = []
     for area in filter(None, (artist.begin_area, artist.area)):
@@ -172,7 +172,7 @@ def country_of(artist: ws.Artist) -> str | None:
 # A whole release, for the tags of files that become its tracks.
 
 
-def whole_release(release: ws.Release) -> WholeRelease:
+def whole_release(release: ws.MBRelease) -> WholeRelease:
     """Return a release as tags describe it, without hidden and data tracks: they have no number."""
     group = release.release_group
     primary, secondary = type_names(
@@ -198,14 +198,14 @@ def whole_release(release: ws.Release) -> WholeRelease:
     )
 
 
-def _sort_name(release: ws.Release) -> str:
+def _sort_name(release: ws.MBRelease) -> str:
     return "".join(
         credit if isinstance(credit, str) else credit.artist.sort_name or credit.artist.name or ""
         for credit in release.artist_credit
     )
 
 
-def _tracks(release: ws.Release) -> Iterator[ReleaseTrack]:
+def _tracks(release: ws.MBRelease) -> Iterator[ReleaseTrack]:
     for index, medium in enumerate(release.medium_list, start=1):
         for place, track in enumerate(medium.track_list, start=1):
             if track.recording is None or track.id is None:

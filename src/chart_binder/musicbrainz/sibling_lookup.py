@@ -37,7 +37,7 @@ from chart_binder.musicbrainz.evidence import (
     siblings_among,
     title_key,
 )
-from chart_binder.musicbrainz.web_service import Query, Recording, Release, partial_date
+from chart_binder.musicbrainz.web_service import MBRelease, Recording, ServiceQuery, partial_date
 
 LOOKED_UP = "looked_up"
 MAX_REQUESTS = 5
@@ -57,13 +57,13 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Budget:
+class RequestBudget:
     """The number of requests that may still be sent; a cached response does not count."""
 
     service: CachedService
     left: int
 
-    def allows(self, query: Query) -> bool:
+    def allows(self, query: ServiceQuery) -> bool:
         """Whether a query may be sent; if so, count it. Offline every query may, and fails."""
         cost = self.service.cost(query)
         if 0 < cost < math.inf:
@@ -74,7 +74,7 @@ class Budget:
 
 
 @dataclass(slots=True)
-class Hits:
+class SiblingHits:
     """Recordings that may be siblings, with their `releases` if those were read.
 
     If `are_of_artist`, they are all recordings of the artist that have the title.
@@ -83,7 +83,7 @@ class Hits:
     recordings: dict[RecordingId, Recording] = field(default_factory=dict)
     is_complete: bool = True
     are_of_artist: bool = False
-    releases: Mapping[RecordingId, Sequence[Release]] = field(default_factory=dict)
+    releases: Mapping[RecordingId, Sequence[MBRelease]] = field(default_factory=dict)
     fetched_at: float = math.inf
 
     def add(self, recordings: Iterable[Recording]) -> None:
@@ -93,7 +93,9 @@ class Hits:
 
 
 class _Lookup:
-    def __init__(self, service: CachedService, bundle: EvidenceBundle, budget: Budget) -> None:
+    def __init__(
+        self, service: CachedService, bundle: EvidenceBundle, budget: RequestBudget
+    ) -> None:
         self._service = service
         self._client = Client(service)
         self._bundle = bundle
@@ -106,7 +108,7 @@ class _Lookup:
             return _BY_NOBODY
         return _NO_OTHER if all(map(is_other_performance, self._performances.values())) else ""
 
-    def widened(self, hits: Hits | None) -> EvidenceBundle:
+    def widened(self, hits: SiblingHits | None) -> EvidenceBundle:
         """Return the bundle with siblings; it is incomplete if the budget was too small."""
         if why := self._why_none():
             return self._bundle.noting_siblings(why)
@@ -144,11 +146,11 @@ class _Lookup:
         )
         return read_bundle(bundle)
 
-    def _siblings(self, hits: Hits) -> list[tuple[Recording, str]]:
+    def _siblings(self, hits: SiblingHits) -> list[tuple[Recording, str]]:
         siblings = siblings_among(hits.recordings.values(), self._performances)
         return sorted(siblings, key=lambda pair: (_first_day(pair[0]), pair[0].id))
 
-    def _by_isrc(self, hits: Hits) -> None:
+    def _by_isrc(self, hits: SiblingHits) -> None:
         performances = self._performances.values()
         codes = {isrc(code) for performance in performances for code in performance.isrcs}
         # Sorted by the year of assignment, the YY of `CC-XXX-YY-NNNNN`.
@@ -156,7 +158,7 @@ class _Lookup:
             if self._budget.allows(ws.look_up("isrc", code)):
                 hits.add(self._client.recordings_with(code))
 
-    def _by_work(self, hits: Hits) -> None:
+    def _by_work(self, hits: SiblingHits) -> None:
         """Add the recordings of the first work performed, because their titles may differ."""
         performed = next(iter(self._performances))
         if not self._budget.allows(ws.look_up("recording", performed, ws.RELATIONS)):
@@ -167,7 +169,7 @@ class _Lookup:
                 hits.add(recordings)
 
     def _candidate(
-        self, recording: Recording, why: str, hits: Hits, day: int
+        self, recording: Recording, why: str, hits: SiblingHits, day: int
     ) -> RecordingCandidate:
         """Return a sibling as evidence; mark the hits incomplete if not all releases are known.
 
@@ -190,7 +192,7 @@ class _Lookup:
         candidate = candidate_of(recording, releases or (), home)
         return replace(candidate, relation=SIBLING, because=why)
 
-    def _provenance(self, hits: Hits, unread: str | None) -> Provenance | None:
+    def _provenance(self, hits: SiblingHits, unread: str | None) -> Provenance | None:
         """Return the provenance with the age of the oldest response and with what was not read."""
         provenance, oldest_at = self._bundle.provenance, self._client.oldest_at
         why = _PERHAPS if unread else None
@@ -208,7 +210,7 @@ def possibly_earlier(
     performances: Collection[Performance],
     candidates: Sequence[RecordingCandidate],
     others: Iterable[Recording],
-    releases: Mapping[RecordingId, Sequence[Release]],
+    releases: Mapping[RecordingId, Sequence[MBRelease]],
 ) -> str | None:
     """Describe the earliest of `others` that may be the same performance, whatever its length.
 
@@ -245,8 +247,8 @@ def artist_of(bundle: EvidenceBundle) -> ArtistId:
 
 
 def search(
-    client: Client, budget: Budget, artist_id: ArtistId, bundles: Sequence[EvidenceBundle]
-) -> Hits:
+    client: Client, budget: RequestBudget, artist_id: ArtistId, bundles: Sequence[EvidenceBundle]
+) -> SiblingHits:
     """Search for an artist's recordings that have the title of any of the bundles.
 
     If the results fill at most two pages, read both; if there are more, narrow the search.
@@ -254,7 +256,7 @@ def search(
     titles = dict.fromkeys(_title(bundle) for bundle in bundles)
     query = partial(ws.search_recordings, artist_id, list(titles))
     lengths = _lengths(bundles) if len(titles) == 1 else None
-    hits = Hits(is_complete=False)
+    hits = SiblingHits(is_complete=False)
     count = _read_page(client, budget, query(), hits)
     if hits.is_complete:
         return hits
@@ -267,7 +269,9 @@ def search(
     return hits
 
 
-def _read_page(client: Client, budget: Budget, query: Query, hits: Hits, seen: int = 0) -> int:
+def _read_page(
+    client: Client, budget: RequestBudget, query: ServiceQuery, hits: SiblingHits, seen: int = 0
+) -> int:
     """Add a page to the hits; return the number of results. `seen` were on the page before."""
     if not budget.allows(query):
         return 0
@@ -291,7 +295,7 @@ def _lengths(bundles: Iterable[EvidenceBundle]) -> tuple[int, int] | None:
     return max(0, min(lengths) - apart_ms), max(lengths) + apart_ms
 
 
-def _first_day(recording: Recording, releases: Iterable[Release] = ()) -> int:
+def _first_day(recording: Recording, releases: Iterable[MBRelease] = ()) -> int:
     """Return the last possible day of the first date that a search or the releases show."""
     dates = [recording.first_release_date, *(listed.date for listed in recording.release_list)]
     dates += [release.date for release in releases]
@@ -299,7 +303,9 @@ def _first_day(recording: Recording, releases: Iterable[Release] = ()) -> int:
     return min((date.last for date in parsed if date.is_known), default=LAST_DAY)
 
 
-def _is_elsewhere(recording: Recording, releases: Mapping[RecordingId, Sequence[Release]]) -> bool:
+def _is_elsewhere(
+    recording: Recording, releases: Mapping[RecordingId, Sequence[MBRelease]]
+) -> bool:
     """Whether a recording is only on records of live takes, remixes or demos, or on none."""
     shown = [listed.release for listed in recording.release_list]
     of_recording = releases.get(recording.id, [release for release in shown if release])
@@ -321,16 +327,16 @@ def look_up_together(
 ) -> Callable[[EvidenceBundle], EvidenceBundle]:
     """Look up what the bundles of an album share, if possible; return a function to widen each."""
     most = max(MAX_ALBUM_REQUESTS, len(bundles))
-    budget = Budget(service, min(MAX_REQUESTS * len(bundles), most))
+    budget = RequestBudget(service, min(MAX_REQUESTS * len(bundles), most))
     by_artist: defaultdict[ArtistId, list[EvidenceBundle]] = defaultdict(list)
     for bundle in bundles:
         by_artist[artist_of(bundle)].append(bundle)
-    hits_of: dict[RecordingId, Hits] = {}
+    hits_of: dict[RecordingId, SiblingHits] = {}
     pending = len(bundles)
     for artist_id, of_artist in by_artist.items():
         pending -= len(of_artist)
         if artist_id:
-            artist_budget = Budget(service, budget.left - pending)
+            artist_budget = RequestBudget(service, budget.left - pending)
             try:
                 hits_of |= _shared(service, catalogues, artist_id, of_artist, artist_budget)
             except LookupFailedError as error:
@@ -345,7 +351,7 @@ def look_up_together(
         nonlocal waiting
         share = max(1, budget.left // max(1, waiting))  # leaves requests for the other files
         waiting -= 1
-        file_budget = Budget(service, min(MAX_REQUESTS, budget.left, share))
+        file_budget = RequestBudget(service, min(MAX_REQUESTS, budget.left, share))
         before = file_budget.left
         try:
             return _Lookup(service, bundle, file_budget).widened(hits_of.get(_name(bundle)))
@@ -364,8 +370,8 @@ def _shared(
     catalogues: CatalogueCache,
     artist_id: ArtistId,
     bundles: Sequence[EvidenceBundle],
-    budget: Budget,
-) -> dict[RecordingId, Hits]:
+    budget: RequestBudget,
+) -> dict[RecordingId, SiblingHits]:
     before, size = service.requests, len(bundles)
     worth = size if size >= MIN_FILES else _FREE
     catalogue = catalogues.get(artist_id, worth, most=1 + size / 2)
@@ -375,17 +381,19 @@ def _shared(
     if budget.left >= MAX_REQUESTS * size:
         return {}  # each may be looked up by itself
     step = math.ceil(size / max(1, min(size, budget.left)))
-    hits_of: dict[RecordingId, Hits] = {}
+    hits_of: dict[RecordingId, SiblingHits] = {}
     for start in range(0, size, step):
         part = bundles[start : start + step]
         hits = search(Client(service), budget, artist_id, part)
-        hits_of |= {_name(bundle): Hits(dict(hits.recordings), hits.is_complete) for bundle in part}
+        hits_of |= {
+            _name(bundle): SiblingHits(dict(hits.recordings), hits.is_complete) for bundle in part
+        }
     return hits_of
 
 
 def _in_catalogue(
     catalogue: Catalogue, bundles: Iterable[EvidenceBundle]
-) -> dict[RecordingId, Hits]:
+) -> dict[RecordingId, SiblingHits]:
     alike: defaultdict[str, dict[RecordingId, Recording]] = defaultdict(dict)
     for recording, _ in catalogue.recordings.values():
         alike[title_key(recording.title or "")][recording.id] = recording
@@ -393,7 +401,7 @@ def _in_catalogue(
     for bundle in bundles:
         recordings = alike.get(title_key(_title(bundle)), {})
         releases = {name: [*catalogue.recordings[name][1].values()] for name in recordings}
-        hits_of[_name(bundle)] = Hits(
+        hits_of[_name(bundle)] = SiblingHits(
             dict(recordings), are_of_artist=True, releases=releases, fetched_at=catalogue.fetched_at
         )
     return hits_of

@@ -23,7 +23,13 @@ from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
 from chart_binder.errors import LookupFailedError, NothingFoundError, UnidentifiedError
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.album import AlbumArtists, CatalogueCache, look_up_album
-from chart_binder.musicbrainz.client import AnswerCache, CachedService, Client, RequestError, Server
+from chart_binder.musicbrainz.client import (
+    AnswerCache,
+    CachedService,
+    Client,
+    MusicBrainzServer,
+    RequestError,
+)
 from chart_binder.musicbrainz.evidence import (
     candidate_of,
     country_of,
@@ -62,7 +68,7 @@ def connect(
     """Return the source that `[musicbrainz]` configures, not yet open. Raises `ConfigError`."""
     interval_s = 1 / config.rate_limit_per_s if config.rate_limit_per_s else 0.0
     throttle = Throttle(limiter, interval_s, clock, wait)
-    server = None if config.offline else Server(config, throttle)
+    server = None if config.offline else MusicBrainzServer(config, throttle)
     service = CachedService(config.hostname, server, cache, throttle, config.cache_ttl_s)
     return MusicBrainzSource(config, service, server)
 
@@ -71,7 +77,7 @@ class MusicBrainzSource:
     """Gathers evidence from MusicBrainz or cached responses; threads may share it."""
 
     def __init__(
-        self, config: MusicBrainzConfig, service: CachedService, server: Server | None
+        self, config: MusicBrainzConfig, service: CachedService, server: MusicBrainzServer | None
     ) -> None:
         self._config = config
         self._service = service
@@ -165,20 +171,20 @@ class MusicBrainzSource:
         """Return a client with the same cache and rate limit, for single look-ups."""
         return Client(self._service)
 
-    def check(self) -> "Health":
+    def check(self) -> "ServiceHealth":
         """Check the service with one request, and its configuration; a failure is not raised."""
         host, problems = self._config.hostname, _misfits(self._config)
         if self._server is None:
-            return Health(host, is_reachable=None, problems=problems)
+            return ServiceHealth(host, is_reachable=None, problems=problems)
         try:
             _, metadata = self._server.fetch(ws.look_up("artist", VARIOUS_ARTISTS))
         except RequestError as error:
             problem = f"{error}: {error.advice}"
-            return Health(host, is_reachable=False, problems=(problem, *problems))
+            return ServiceHealth(host, is_reachable=False, problems=(problem, *problems))
         if metadata is None:
             empty = "the server has no data: import MusicBrainz' data into the mirror"
             problems = (empty, *problems)
-        return Health(host, is_reachable=True, problems=problems)
+        return ServiceHealth(host, is_reachable=True, problems=problems)
 
 
 _OFFLINE = "not looked up: canon is offline, and no answer about them is stored"
@@ -258,7 +264,7 @@ def _artist(client: Client, recording: ws.Recording) -> Artist:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class ServiceHealth:
     """The state of the service; `is_reachable` is None offline, each problem names its remedy."""
 
     host: str

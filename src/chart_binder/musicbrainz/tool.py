@@ -164,7 +164,7 @@ def _search(request: _Request) -> Observation:
     return request.show(["At MusicBrainz:"], entries)
 
 
-def _numbered_group(number: int, group: "ws.ReleaseGroup") -> _Entry:
+def _numbered_group(number: int, group: "ws.MBReleaseGroup") -> _Entry:
     address = _address("release-group", group.id)  # on a line below, as in a list of pages
     return f"{number}. {_group_title(group)}\n   {address}", address
 
@@ -309,12 +309,12 @@ _LOOK_UPS: Final[Mapping[What, Callable[[_Request], Observation]]] = {
 # Lines.
 
 
-def _group_entry(group: "ws.ReleaseGroup") -> _Entry:
+def _group_entry(group: "ws.MBReleaseGroup") -> _Entry:
     text = f"- {_group_title(group)}, release-group id {group.id}"
     return text, _address("release-group", group.id)
 
 
-def _group_title(group: "ws.ReleaseGroup") -> str:
+def _group_title(group: "ws.MBReleaseGroup") -> str:
     """Return title, types, artist and MusicBrainz' first date, which includes bootlegs."""
     types = " + ".join(filter(None, (group.primary_type, *group.secondary_type_list)))
     by = _by(group.artist_credit_phrase, ", by")
@@ -355,7 +355,7 @@ def _relation_entry(relation: "ws.Relation", other: "ws.Recording") -> _Entry:
     return f"- {relates} {_recording_title(other)}", _address("recording", other.id)
 
 
-def _release_line(release: "ws.Release") -> str:
+def _release_line(release: "ws.MBRelease") -> str:
     (edition,) = _groups_of((release,))[0].editions
     imprint = " ".join(filter(None, (edition.label, edition.catno)))
     parts = (
@@ -368,7 +368,7 @@ def _release_line(release: "ws.Release") -> str:
     return f"- {', '.join(map(_name, parts))}"
 
 
-def _release_entry(release: "ws.Release") -> _Entry:
+def _release_entry(release: "ws.MBRelease") -> _Entry:
     group = release.release_group
     title = f'"{_name(release.title)}"{_by(release.artist_credit_phrase)}'
     kind = _name(group.primary_type or "type unknown")
@@ -376,19 +376,19 @@ def _release_entry(release: "ws.Release") -> _Entry:
     return line, _address("release", release.id)
 
 
-def _by_date(releases: Iterable["ws.Release"]) -> list["ws.Release"]:
+def _by_date(releases: Iterable["ws.MBRelease"]) -> list["ws.MBRelease"]:
     from chart_binder.musicbrainz.web_service import partial_date
 
     return sorted(releases, key=lambda release: (partial_date(release.date).last, release.id))
 
 
-def _groups_of(releases: Iterable["ws.Release"]) -> tuple["ReleaseGroup", ...]:
+def _groups_of(releases: Iterable["ws.MBRelease"]) -> tuple["ReleaseGroup", ...]:
     from chart_binder.musicbrainz.evidence import release_groups
 
     return release_groups(releases, None)
 
 
-def _appearances(releases: Iterable["ws.Release"]) -> Iterator[_Entry]:
+def _appearances(releases: Iterable["ws.MBRelease"]) -> Iterator[_Entry]:
     """Yield the groups of a recording's releases, that of the earliest official release first."""
     dated_groups = []
     for group in _groups_of(releases):
@@ -405,7 +405,7 @@ def _appearances(releases: Iterable["ws.Release"]) -> Iterator[_Entry]:
         yield f"{text}, release-group id {group.mb_rg_id}", address
 
 
-def _tracks_called(release: "ws.Release", title: str) -> Iterator["ws.Recording"]:
+def _tracks_called(release: "ws.MBRelease", title: str) -> Iterator["ws.Recording"]:
     from chart_binder.musicbrainz.matching import same_title
 
     for track in release.tracks:

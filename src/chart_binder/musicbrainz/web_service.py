@@ -24,7 +24,7 @@ _MAX_FOUND = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class ServiceQuery:
     """A request under `/ws/2/`; `wanted` is the field of `Metadata` that its response must have."""
 
     path: str
@@ -58,7 +58,7 @@ _INCLUDES: Mapping[Looked, str] = {
 }
 
 
-def look_up(entity: Looked, identifier: str, includes: str = "") -> Query:
+def look_up(entity: Looked, identifier: str, includes: str = "") -> ServiceQuery:
     """Query one entity; an ISRC comes with its recordings, a release with its tracks."""
     inc = includes or _INCLUDES[entity]
     return _query(entity.replace("-", "_"), f"{entity}/{identifier}", inc=inc)
@@ -70,7 +70,7 @@ def browse_releases(
     offset: int = 0,
     *,
     tracks: bool = False,
-) -> Query:
+) -> ServiceQuery:
     """Query one page of the releases of a recording, group or artist.
 
     A look-up would return at most 25. `track_artist` finds releases of which only a track is
@@ -81,26 +81,28 @@ def browse_releases(
     return _query("release_list", "release", inc=includes, **link)
 
 
-def query_recordings_of_work(work_id: str) -> Query:
+def query_recordings_of_work(work_id: str) -> ServiceQuery:
     """Query the first page of the recordings of a work."""
     includes = "artist-credits isrcs"
     return _query("recording_list", "recording", inc=includes, limit=PAGE, work=work_id)
 
 
-def search_by_title(entity: Entity, title: str, artist: str) -> Query:
+def search_by_title(entity: Entity, title: str, artist: str) -> ServiceQuery:
     """Search for the exact words of title and artist; `artist` may be an id."""
     words = f"{entity.replace('-', '')}:{_quoted(title)} AND {_by_artist(artist)}"
     return _search(entity, words, _MAX_FOUND)
 
 
-def search_loosely(entity: Entity, title: str, artist: str, limit: int = _MAX_FOUND) -> Query:
+def search_loosely(
+    entity: Entity, title: str, artist: str, limit: int = _MAX_FOUND
+) -> ServiceQuery:
     """Search for any of the words of title and artist."""
     words = {entity.replace("-", ""): title, "artist": artist}
     query = " ".join(f"{name}:({_escaped(text).lower()})" for name, text in words.items() if text)
     return _search(entity, query, limit)
 
 
-def search_groups_of_years(artist: str, first: int, last: int) -> Query:
+def search_groups_of_years(artist: str, first: int, last: int) -> ServiceQuery:
     """Search for an artist's official release groups first dated from `first` to `last`."""
     years = f"firstreleasedate:[{first:04} TO {last:04}-12-31]"
     words = f"{_by_artist(artist)} AND {years} AND status:official"
@@ -127,7 +129,7 @@ def search_recordings(
     *,
     only: Sequence[str] = (),
     offset: int = 0,
-) -> Query:
+) -> ServiceQuery:
     """Search for recordings by titles, artist and length; `only` are clauses that must hold."""
     named = " OR ".join(f"recording:{_quoted(title)}" for title in titles)
     terms = [_by_artist(artist), f"({named})" if len(titles) > 1 else named]
@@ -135,13 +137,13 @@ def search_recordings(
     return _search("recording", " AND ".join(terms), PAGE, offset)
 
 
-def _query(wanted: str, path: str, **parameters: object) -> Query:
+def _query(wanted: str, path: str, **parameters: object) -> ServiceQuery:
     # Sorted, because the target of a query is the key of its response in a cache.
     texts = sorted((name, str(value)) for name, value in parameters.items() if value)
-    return Query(path, tuple(texts), wanted)
+    return ServiceQuery(path, tuple(texts), wanted)
 
 
-def _search(entity: str, words: str, limit: int, offset: int = 0) -> Query:
+def _search(entity: str, words: str, limit: int, offset: int = 0) -> ServiceQuery:
     wanted = f"{entity.replace('-', '_')}_list"
     return _query(wanted, entity, query=words, limit=limit, offset=offset)
 
@@ -181,7 +183,7 @@ class Alias(_Element, frozen=True):
     alias: str | None = None
 
 
-class Artist(_Element, frozen=True):
+class MBArtist(_Element, frozen=True):
     """A person or group."""
 
     id: ArtistId
@@ -197,7 +199,7 @@ class Artist(_Element, frozen=True):
 class Credit(_Element, frozen=True):
     """A credited artist; `name` is the name in the credit if it differs."""
 
-    artist: Artist
+    artist: MBArtist
     name: str | None = None
 
 
@@ -215,7 +217,7 @@ class _Credited(_Element, frozen=True, kw_only=True):
         return tuple(credit.artist.id for credit in self.credits)
 
 
-class ReleaseGroup(_Credited, frozen=True):
+class MBReleaseGroup(_Credited, frozen=True):
     """A release group."""
 
     id: ReleaseGroupId
@@ -289,7 +291,7 @@ class Relation(_Element, frozen=True):
     work: Work | None = None
 
 
-class Track(_Credited, frozen=True):
+class MBTrack(_Credited, frozen=True):
     """A track; it has its own title or credit if that differs from the recording's."""
 
     id: str | None = None
@@ -304,13 +306,13 @@ class Medium(_Element, frozen=True):
     format: str | None = None
     title: str | None = None
     position: str | None = None
-    track_list: tuple[Track, ...] = ()
+    track_list: tuple[MBTrack, ...] = ()
     track_count: int | None = None
-    pregap: Track | None = None
-    data_track_list: tuple[Track, ...] = ()
+    pregap: MBTrack | None = None
+    data_track_list: tuple[MBTrack, ...] = ()
 
     @property
-    def tracks(self) -> tuple[Track, ...]:
+    def tracks(self) -> tuple[MBTrack, ...]:
         """All tracks, including the hidden one before the first (`pregap`) and data tracks."""
         hidden = () if self.pregap is None else (self.pregap,)
         return *hidden, *self.track_list, *self.data_track_list
@@ -327,7 +329,7 @@ class ReleaseInSearch(_Credited, frozen=True, kw_only=True):
     """A release in the search results for a recording; it lacks labels and dates of the group."""
 
     id: ReleaseId | None = None
-    release_group: ReleaseGroup | None = None
+    release_group: MBReleaseGroup | None = None
     title: str | None = None
     status: str | None = None
     disambiguation: str | None = None
@@ -338,23 +340,23 @@ class ReleaseInSearch(_Credited, frozen=True, kw_only=True):
     release_event_list: tuple[ReleaseEvent, ...] = ()
 
     @property
-    def release(self) -> "Release | None":
+    def release(self) -> "MBRelease | None":
         """The release, or None if the server sent too little of it."""
         if self.id is None or self.release_group is None:
             return None
-        return Release(**msgspec.structs.asdict(self))
+        return MBRelease(**msgspec.structs.asdict(self))
 
 
-class Release(ReleaseInSearch, frozen=True, kw_only=True):
+class MBRelease(ReleaseInSearch, frozen=True, kw_only=True):
     """A release; `date` and `country` are those of its first event."""
 
     id: ReleaseId
-    release_group: ReleaseGroup
+    release_group: MBReleaseGroup
     barcode: str | None = None
     label_info_list: tuple[LabelInfo, ...] = ()
 
     @property
-    def tracks(self) -> Iterator[Track]:
+    def tracks(self) -> Iterator[MBTrack]:
         """All tracks of all media."""
         return (track for medium in self.medium_list for track in medium.tracks)
 
@@ -369,13 +371,13 @@ class Metadata(_Element, frozen=True):
     """The root of a response; only the queried field is set."""
 
     recording: Recording | None = None
-    artist: Artist | None = None
+    artist: MBArtist | None = None
     isrc: Isrc | None = None
-    release_group: ReleaseGroup | None = None
-    release: Release | None = None
+    release_group: MBReleaseGroup | None = None
+    release: MBRelease | None = None
     recording_list: tuple[Recording, ...] | None = None
-    release_group_list: tuple[ReleaseGroup, ...] | None = None
-    release_list: tuple[Release, ...] | None = None
+    release_group_list: tuple[MBReleaseGroup, ...] | None = None
+    release_list: tuple[MBRelease, ...] | None = None
     recording_count: int | None = None
     release_group_count: int | None = None
     release_count: int | None = None

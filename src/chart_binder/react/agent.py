@@ -5,9 +5,9 @@ from typing import Any, Final, TypeVar, overload
 
 from chart_binder.react.conversation import ChatModel, Message
 from chart_binder.react.dialect import Classic, Dialect
-from chart_binder.react.loop import Ending, Judge, Limits, RefusedError, converse
+from chart_binder.react.loop import AnswerRefusedError, AnswerValidator, Ending, Limits, converse
 from chart_binder.react.tools import Toolbox, ToolLike
-from chart_binder.react.transcript import AnyEvent, Watch
+from chart_binder.react.transcript import AnyEvent, EventHandler
 
 T = TypeVar("T")
 INSTRUCTIONS: Final = (
@@ -45,10 +45,10 @@ def system_prompt(instructions: str, dialect: Dialect, tools: Iterable[ToolLike]
     return "\n\n".join(filter(None, parts))
 
 
-def as_text(answer: str, is_last: bool) -> str:  # noqa: ARG001, FBT001 (a `Judge`)
+def as_text(answer: str, is_last: bool) -> str:  # noqa: ARG001, FBT001 (a `AnswerValidator`)
     """Accept any answer that is not empty."""
     if not answer.strip():
-        raise RefusedError("Your answer is empty. Write the answer itself.")
+        raise AnswerRefusedError("Your answer is empty. Write the answer itself.")
     return answer.strip()
 
 
@@ -64,7 +64,7 @@ def run(
     *,
     instructions: str = ...,
     dialect: Dialect | None = ...,
-    on_event: Watch = ...,
+    on_event: EventHandler = ...,
     limits: Limits = ...,
 ) -> Ending[str]: ...
 
@@ -75,10 +75,10 @@ def run(
     chat: ChatModel,
     tools: Iterable[ToolLike] = ...,
     *,
-    validate_answer: Judge[T],
+    validate_answer: AnswerValidator[T],
     instructions: str = ...,
     dialect: Dialect | None = ...,
-    on_event: Watch = ...,
+    on_event: EventHandler = ...,
     limits: Limits = ...,
 ) -> Ending[T]: ...
 
@@ -88,18 +88,18 @@ def run(
     chat: ChatModel,
     tools: Iterable[ToolLike] = (),
     *,
-    validate_answer: Judge[Any] = as_text,
+    validate_answer: AnswerValidator[Any] = as_text,
     instructions: str = INSTRUCTIONS,
     dialect: Dialect | None = None,
-    on_event: Watch = ignore,
+    on_event: EventHandler = ignore,
     limits: Limits = _LIMITS,
 ) -> Ending[Any]:
     """Answer a question: the model reasons, calls tools, reads what they return, and answers.
 
     `tools` are typed functions with docstrings, or `Tool`s. `validate_answer` takes the text of an
     answer and whether the turn is the last; it returns what the answer means, or raises
-    `RefusedError` with what to write instead. The dialect is `Classic` unless another is given.
-    Raises `ChatError` if the model cannot be asked, `ToolDefectError` for an unusable tool,
+    `AnswerRefusedError` with what to write instead. The dialect is `Classic` unless another is
+    given. Raises `ChatError` if the model cannot be asked, `ToolDefectError` for an unusable tool,
     `TypeError` for any other unusable argument. What `validate_answer` or `on_event` raises besides
     passes through.
     """
@@ -114,5 +114,11 @@ def run(
         Message("user", question),
     )
     return converse(
-        chat, dialect, toolbox, opening, judge=validate_answer, watch=on_event, limits=limits
+        chat,
+        dialect,
+        toolbox,
+        opening,
+        validate_answer=validate_answer,
+        on_event=on_event,
+        limits=limits,
     )

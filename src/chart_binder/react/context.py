@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from chart_binder.react.conversation import Message, Role
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.sanitize import bounded, one_line
-from chart_binder.react.steps import Act, Observation
+from chart_binder.react.steps import Observation, ToolCall
 
 # Lists of ids and dates have about two and a half bytes a token in the vocabularies of today's
 # models, prose in any script has more; no prompt as a whole has over six.
@@ -74,7 +74,7 @@ class CallResult:
     No progress is what was malformed, refused, repeated or not run.
     """
 
-    call: Act | None
+    call: ToolCall | None
     observation: Observation
     is_progress: bool = False
 
@@ -84,7 +84,7 @@ class Round:
     """One turn: the model's text, its calls if any, what it was shown, and a line below that."""
 
     reply: str
-    act: Act | None
+    act: ToolCall | None
     results: tuple[CallResult, ...]
     closing: str = ""
 

@@ -44,20 +44,20 @@ and of what returns all before it, which takes time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class GenerationOptions:
     """What is asked of one reply. A model ignores what it cannot do.
 
     The reply ends before any of `stop`, follows the JSON schema `schema`, and is complete within
-    `seconds`; `listen` is called with each piece of the text as it comes. `enough` tells where a
-    reply that is being written may end. `temperature` replaces the configured one. Without
+    `seconds`; `on_token` is called with each piece of the text as it comes. `stop_when` tells where
+    a reply that is being written may end. `temperature` replaces the configured one. Without
     `may_think` the model answers at once, unless the configuration makes it think.
     """
 
     stop: tuple[str, ...] = ()
     schema: Mapping[str, object] | None = None
-    listen: Callable[[str], None] | None = None
+    on_token: Callable[[str], None] | None = None
     seconds: float | None = None
-    enough: StopCheck | None = None
+    stop_when: StopCheck | None = None
     temperature: float | None = None
     may_think: bool = True
 
@@ -83,7 +83,7 @@ class ChatModel(Protocol):
     def model_id(self) -> str:
         """The model's name, as results and transcripts show it."""
 
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+    def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
         """Return the next reply, or raise `ChatError`."""
 
 
@@ -127,19 +127,19 @@ def wrap_plugin_errors(
         raise wrapped from error
 
 
-def ask(chat: ChatModel, messages: Sequence[Message], terms: Terms) -> Reply:
+def ask(chat: ChatModel, messages: Sequence[Message], options: GenerationOptions) -> Reply:
     """Return the model's reply, as text that UTF-8 can encode and without impossible counts.
 
     Raises `ChatError` for whatever the model raises or returns in place of a reply. What the
     listener raises passes through: it is the caller's own.
     """
-    name, listen, is_hearing = f"the chat model {chat.model_id!r}", terms.listen, False
+    name, on_token, is_hearing = f"the chat model {chat.model_id!r}", options.on_token, False
 
     def hear(piece: str) -> None:
         nonlocal is_hearing
         is_hearing = True
-        assert listen is not None
-        listen(piece)
+        assert on_token is not None
+        on_token(piece)
         is_hearing = False
 
     def wrap(error: Exception) -> Exception:
@@ -149,7 +149,7 @@ def ask(chat: ChatModel, messages: Sequence[Message], terms: Terms) -> Reply:
         return ChatError(f"{name} failed with {type(error).__name__}: look into the log")
 
     with wrap_plugin_errors(wrap, ChatError):
-        reply = chat.reply(messages, replace(terms, listen=hear) if listen else terms)
+        reply = chat.reply(messages, replace(options, on_token=hear) if on_token else options)
     if not (isinstance(reply, Reply) and isinstance(reply.content, str)):
         raise ChatError(f"{name} returned no Reply with text")
     return Reply(

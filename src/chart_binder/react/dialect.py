@@ -12,7 +12,7 @@ from chart_binder.react.parsing.attribution import introduces, is_disowned
 from chart_binder.react.parsing.calls import announces, identified, is_finisher, is_no_tool
 from chart_binder.react.parsing.lenient_json import LenientJSONError, is_deep, read_strictly
 from chart_binder.react.parsing.steps import read_reply
-from chart_binder.react.steps import Act, Finish, Malformed, Step
+from chart_binder.react.steps import FinalAnswer, Step, ToolCall, Unreadable
 from chart_binder.react.tools import Tool, listed
 
 _TAGS: Final = re.compile(r"[<◁]|\[(?=/?(?:THINK|INST|TOOL))", re.IGNORECASE)
@@ -41,10 +41,10 @@ class Dialect(Protocol):
     def parse(self, reply: str) -> Step:
         """Read one reply. Takes any text: it raises nothing and costs time linear in its length."""
 
-    def render(self, step: Act | Finish) -> str:
+    def render(self, step: ToolCall | FinalAnswer) -> str:
         """Write a step so that `parse` reads it back equal but for the notes."""
 
-    def observation(self, content: str, of: Act | None = None) -> str:
+    def observation(self, content: str, of: ToolCall | None = None) -> str:
         """Write what came of one call, or of a turn that called nothing."""
 
 
@@ -54,25 +54,25 @@ def read_step(dialect: Dialect, reply: str, answer_keys: Sequence[str] = ()) -> 
     The first of the keys must be in its object, the others may be, and no further one.
     """
     step = dialect.parse(reply)
-    if not answer_keys or not isinstance(step, Malformed):
+    if not answer_keys or not isinstance(step, Unreadable):
         return step
     return unlabelled_answer(reply, answer_keys) or step
 
 
-def render_readably(dialect: Dialect, plain: str, step: Act | Finish) -> str:
+def render_readably(dialect: Dialect, plain: str, step: ToolCall | FinalAnswer) -> str:
     """Return the plain form of a step, or one JSON object where that would be misread or cut."""
     is_cut = any(stop in plain for stop in dialect.stop)
     is_read = not is_cut and is_same_step(dialect.parse(plain), step)
     return plain if is_read else _as_object(step)
 
 
-def is_same_step(read: Step, step: Act | Finish) -> bool:
+def is_same_step(read: Step, step: ToolCall | FinalAnswer) -> bool:
     """Tell whether two steps are equal but for their notes."""
     return _without_notes(read) == _without_notes(step)
 
 
 def _without_notes(step: Step) -> Step:
-    if isinstance(step, Act):
+    if isinstance(step, ToolCall):
         step = replace(step, also=tuple(replace(act, notes=(), thought="") for act in step.also))
     return replace(step, notes=())
 
@@ -88,10 +88,10 @@ def _escape_tags(written: str) -> str:
     return _TAGS.sub(lambda mark: f"\\u{ord(mark.group()):04x}", written)
 
 
-def _as_object(step: Act | Finish) -> str:
+def _as_object(step: ToolCall | FinalAnswer) -> str:
     """Return a step as one JSON object, which every dialect reads."""
     turn: dict[str, object] = {"thought": step.thought} if step.thought else {}
-    if isinstance(step, Finish):
+    if isinstance(step, FinalAnswer):
         turn["final_answer"] = step.answer
     elif step.also:
         turn["tool_calls"] = [_as_call(call, "name", "arguments") for call in step.calls]
@@ -100,7 +100,7 @@ def _as_object(step: Act | Finish) -> str:
     return _escape_tags(json.dumps(turn))
 
 
-def _as_call(call: Act, name: str, given: str) -> dict[str, object]:
+def _as_call(call: ToolCall, name: str, given: str) -> dict[str, object]:
     """Return a call as a JSON object; arguments that go too deep inside it stand as text."""
     is_text = isinstance(call.arguments, str) or is_deep([[[call.arguments]]])
     arguments = _as_text(call.arguments) if is_text else call.arguments
@@ -159,9 +159,9 @@ class Labelled:
         """Read one reply."""
         return self._exact.read(reply) or read_reply(reply, self._rules)
 
-    def render(self, step: Act | Finish) -> str:
+    def render(self, step: ToolCall | FinalAnswer) -> str:
         """Write a step as labelled lines; of several calls the first, for a turn has one."""
-        if isinstance(step, Act):
+        if isinstance(step, ToolCall):
             step = replace(step, also=(), id="")
             written = self._call.format(tool=step.tool, given=_as_text(step.arguments))
         else:
@@ -169,7 +169,7 @@ class Labelled:
         plain = f"Thought: {step.thought}\n{written}" if step.thought else written
         return render_readably(self, plain, step)
 
-    def observation(self, content: str, of: Act | None = None) -> str:
+    def observation(self, content: str, of: ToolCall | None = None) -> str:
         """Write what came of a call behind the label."""
         del of  # a turn has one call
         return f"Observation: {content}"
@@ -222,7 +222,7 @@ class ExactForm:
             rf"(?:{lines}|{re.escape(answer)}:[ \n](?P<answer>{fenced}|{line}))\s?"
         )
 
-    def read(self, reply: str) -> Act | Finish | None:
+    def read(self, reply: str) -> ToolCall | FinalAnswer | None:
         """Return the step of a reply of exactly this form, as `read_reply` would, or None."""
         found = self._turn.fullmatch(reply)
         thought = (found["thought"] or "") if found else ""
@@ -234,11 +234,11 @@ class ExactForm:
             fenced = found["object"] or ""
             if fenced and _object_alone(fenced) is None:
                 return None
-            return Finish(found["answer"].strip(), thought)
+            return FinalAnswer(found["answer"].strip(), thought)
         tool, given = found["tool"], _object_alone(found["given"])
         if given is None or is_finisher(tool) or is_no_tool(tool) or announces(tool):
             return None
-        return Act(tool, given, thought)
+        return ToolCall(tool, given, thought)
 
 
 def _object_alone(text: str) -> dict[str, object] | None:
@@ -304,23 +304,23 @@ class Xml:
         """Read one reply."""
         return read_reply(reply, _XML_RULES)
 
-    def render(self, step: Act | Finish) -> str:
+    def render(self, step: ToolCall | FinalAnswer) -> str:
         """Write a step in tags, a call without an id with a number for it."""
-        if isinstance(step, Act):
+        if isinstance(step, ToolCall):
             first, *also = identified([replace(call, also=()) for call in step.calls])
             step = replace(first, also=tuple(also))
         return render_readably(self, "\n".join(_tags(step)), step)
 
-    def observation(self, content: str, of: Act | None = None) -> str:
+    def observation(self, content: str, of: ToolCall | None = None) -> str:
         """Write what came of one call between tags that name it."""
         of_call = f' id="{of.id}"' if of and of.id else ""
         return f"<observation{of_call}>\n{content}\n</observation>"
 
 
-def _tags(step: Act | Finish) -> Iterator[str]:
+def _tags(step: ToolCall | FinalAnswer) -> Iterator[str]:
     if step.thought:
         yield f"<thought>{step.thought}</thought>"
-    if isinstance(step, Finish):
+    if isinstance(step, FinalAnswer):
         yield f"<response>\n{step.answer}\n</response>"
     else:
         calls = (_as_call(call, "name", "arguments") for call in step.calls)

@@ -13,12 +13,12 @@ from chart_binder.react.context import CallResult, Context, ContextFullError, Ro
 from chart_binder.react.conversation import (
     ChatError,
     ChatModel,
+    GenerationOptions,
     Message,
     ModelWithContext,
     Reply,
     Role,
     StopCheck,
-    Terms,
     ask,
     encodable,
     wrap_plugin_errors,
@@ -28,16 +28,29 @@ from chart_binder.react.parsing.answers import whole_answer
 from chart_binder.react.parsing.labels import begins_observation
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
 from chart_binder.react.sanitize import bounded, bounded_observation, inert, sanitize
-from chart_binder.react.steps import Act, Finish, Malformed, Observation, Step
-from chart_binder.react.tools import OUT_OF_TIME, Call, Toolbox, ToolError, call_key, is_refusal
-from chart_binder.react.transcript import Observed, Recall, Replied, Stepped, Watch
+from chart_binder.react.steps import FinalAnswer, Observation, Step, ToolCall, Unreadable
+from chart_binder.react.tools import (
+    OUT_OF_TIME,
+    BoundCall,
+    Toolbox,
+    ToolError,
+    call_key,
+    is_refusal,
+)
+from chart_binder.react.transcript import (
+    EventHandler,
+    ObservationEvent,
+    ReplyEvent,
+    ResultLookup,
+    StepEvent,
+)
 
 _log = logging.getLogger(__name__)
 
 MAX_CALLS: Final = 4
 """Calls run in one turn; the model is told that the rest were not."""
 
-Perform = Callable[[Call, int, int], Observation]
+ToolRunner = Callable[[BoundCall, int, int], Observation]
 """Runs a call and returns its observation, or raises `ToolError`.
 
 The numbers are the turn, from 1, and the call's place in it, from 0.
@@ -48,7 +61,7 @@ Remark = Callable[[Observation], str]
 """Returns what code adds below an observation, or an empty text."""
 
 
-def call_tool(call: Call, turn: int, place: int) -> Observation:  # noqa: ARG001 (a `Perform`)
+def call_tool(call: BoundCall, turn: int, place: int) -> Observation:  # noqa: ARG001 (a `ToolRunner`)
     """Call the tool itself and time it. Raises `ToolError`, also for any defect of a plug-in."""
 
     def wrap(error: Exception) -> ToolError:
@@ -72,26 +85,26 @@ class CallRunner:
 
     Observations are sanitized here, and their text and documents are each cut to `max_chars`
     characters, before anything else sees them. No call starts once `out_of_time` returns a
-    sentence. If `recall` returns a record of a call, it is used in place of the call. `remark`
-    returns what to add below an observation.
+    sentence. If `recorded_result` returns a record of a call, it is used in place of the call.
+    `remark` returns what to add below an observation.
     """
 
     toolbox: Toolbox
-    perform: Perform
-    watch: Watch
+    run_tool: ToolRunner
+    on_event: EventHandler
     max_chars: int
     out_of_time: Callable[[], str | None]
-    recall: Recall | None = None
+    recorded_result: ResultLookup | None = None
     remark: Remark | None = None
     _answers: dict[str, Observation] = field(init=False, default_factory=dict)
 
-    def run(self, act: Act, turn: int, first_place: int = 0) -> Iterator[CallResult]:
+    def run(self, act: ToolCall, turn: int, first_place: int = 0) -> Iterator[CallResult]:
         """Yield the result of each call of a turn; the first is the `first_place`-th of it."""
         for place, call in enumerate(act.calls[:MAX_CALLS], first_place):
             yield self._run_one(call, turn, place)
         rest = act.calls[MAX_CALLS:]
         if rest:
-            self.watch(_stepped(rest[0], rest[0].tool, rest[0].arguments, turn))
+            self.on_event(_stepped(rest[0], rest[0].tool, rest[0].arguments, turn))
             not_run = f"Not run, nor any behind it: a turn has at most {MAX_CALLS} calls."
             yield CallResult(rest[0], self.show(advice(not_run), turn))
 
@@ -106,15 +119,15 @@ class CallRunner:
         return self._report(replace(observation, remark=remark or None), turn)
 
     def _report(self, observation: Observation, turn: int) -> Observation:
-        self.watch(Observed.of(observation, turn))
+        self.on_event(ObservationEvent.of(observation, turn))
         return observation
 
-    def _run_one(self, act: Act, turn: int, place: int) -> CallResult:
-        if self.recall and (known := self.recall(turn, place)):
+    def _run_one(self, act: ToolCall, turn: int, place: int) -> CallResult:
+        if self.recorded_result and (known := self.recorded_result(turn, place)):
             step, seen = known
             arguments = {} if step.arguments is None else step.arguments
             noted = replace(act, notes=step.notes or act.notes)
-            self.watch(_stepped(noted, step.tool or "", arguments, turn))
+            self.on_event(_stepped(noted, step.tool or "", arguments, turn))
             # An error may be advice, which has labels on purpose; it was recorded as shown.
             shown = self.show(seen.observation if seen.error else inert(seen.observation), turn)
             is_run = shown.error is None or not is_refusal(shown.error)
@@ -123,10 +136,10 @@ class CallRunner:
         try:
             call = self.toolbox.resolve(act, is_by_code=turn == 0)
         except ToolError as error:
-            self.watch(_stepped(act, act.tool, act.arguments, turn))
+            self.on_event(_stepped(act, act.tool, act.arguments, turn))
             return CallResult(act, self.show_with_remark(advice(str(error)), turn))
         noted = replace(act, notes=act.notes + call.notes)
-        self.watch(_stepped(noted, call.tool.name, call.arguments, turn))
+        self.on_event(_stepped(noted, call.tool.name, call.arguments, turn))
         key = call_key(call.tool.name, call.arguments)
         before = self._answers.get(key)
         if before and before.error is None:
@@ -136,7 +149,7 @@ class CallRunner:
         if self.out_of_time():
             return CallResult(act, self.show(advice(OUT_OF_TIME), turn))
         try:
-            answer = inert(self.perform(call, turn, place))
+            answer = inert(self.run_tool(call, turn, place))
         except ToolError as error:
             answer = Observation(sanitize(str(error)), error=encodable(str(error)))
         shown = self.show_with_remark(answer, turn)
@@ -149,16 +162,18 @@ class CallRunner:
         return before is None or (before.error is not None and shown.error is None)
 
 
-def _stepped(act: Act, tool: str, arguments: Mapping[str, object] | str, turn: int) -> Stepped:
+def _stepped(
+    act: ToolCall, tool: str, arguments: Mapping[str, object] | str, turn: int
+) -> StepEvent:
     written = arguments if isinstance(arguments, str) else dict(arguments)
     thought = act.thought if turn == 0 else None
-    return Stepped("act", turn, tool, written, act.notes, thought)
+    return StepEvent("act", turn, tool, written, act.notes, thought)
 
 
 T = TypeVar("T")
 Clock = Callable[[], float]
-Judge = Callable[[str, bool], T]
-"""Reads an answer's text, or raises `RefusedError`; told whether this is the last turn."""
+AnswerValidator = Callable[[str, bool], T]
+"""Reads an answer's text, or raises `AnswerRefusedError`; told whether this is the last turn."""
 
 _CUT_OFF: Final = (
     "Your reply was cut off because it was too long: be brief, and write your call or answer again,"
@@ -171,7 +186,7 @@ _LAST_TURN: Final = "(1 turn left. It is the last: give your final answer now.)"
 _SHORT_OF_TIME: Final = "(The time for this run is nearly over: give your final answer now.)"
 
 
-class RefusedError(Exception):
+class AnswerRefusedError(Exception):
     """An answer cannot be taken; the text tells the model why, and what to write instead."""
 
 
@@ -222,7 +237,7 @@ def _require_number(name: str, value: object, least: int, kind: Any = int) -> No
 
 
 @dataclass(frozen=True, slots=True)
-class LastWord:
+class FinalRequest:
     """The last turn, for the answer alone: the request for it, and its JSON schema."""
 
     request: str
@@ -268,42 +283,44 @@ def converse(
     toolbox: Toolbox,
     opening: Sequence[Message],
     *,
-    judge: Judge[T],
-    watch: Watch,
+    validate_answer: AnswerValidator[T],
+    on_event: EventHandler,
     limits: Limits = Limits(),
-    perform: Perform = call_tool,
-    recall: Recall | None = None,
-    opening_calls: Iterable[Act] = (),
+    run_tool: ToolRunner = call_tool,
+    recorded_result: ResultLookup | None = None,
+    opening_calls: Iterable[ToolCall] = (),
     remark: Remark | None = None,
     answer_keys: Sequence[str] = (),
-    last_word: Callable[[], LastWord] | None = None,
-    listen: Callable[[str], None] | None = None,
+    final_request: Callable[[], FinalRequest] | None = None,
+    on_token: Callable[[str], None] | None = None,
     clock: Clock = time.monotonic,
 ) -> Ending[T]:
     """Converse until there is an answer or a limit is reached.
 
     Raises `ChatError` if the model cannot be asked.
 
-    `perform` makes a call, unless `recall` knows it from a record. `opening_calls` are made before
-    the model is asked, one by one, as turn 0, which costs no iteration and is shown below the
-    opening. `remark` returns what to add below an observation. A reply that is nothing but one
-    object with `answer_keys` is an answer without a label (`read_step`). `last_word` makes the last
-    turn, or one after too many without progress, ask for the answer alone.
+    `run_tool` makes a call, unless `recorded_result` knows it from a record. `opening_calls` are
+    made before the model is asked, one by one, as turn 0, which costs no iteration and is shown
+    below the opening. `remark` returns what to add below an observation. A reply that is nothing
+    but one object with `answer_keys` is an answer without a label (`read_step`). `final_request`
+    makes the last turn, or one after too many without progress, ask for the answer alone.
     """
     budget = Budget(limits.max_run_s, limits.max_run_tokens, clock)
     most = limits.observation_chars
-    calls = CallRunner(toolbox, perform, watch, most, budget.out_of_time, recall, remark)
+    calls = CallRunner(
+        toolbox, run_tool, on_event, most, budget.out_of_time, recorded_result, remark
+    )
     opening = _with_lookups(opening, opening_calls, calls, dialect)
     context = Context(opening, dialect, limits.observation_role, limits.window(chat))
-    terms = Terms(dialect.stop, listen=listen, enough=stop_after_step(dialect))
+    options = GenerationOptions(dialect.stop, on_token=on_token, stop_when=stop_after_step(dialect))
     return _Conversation(
-        chat, dialect, context, calls, budget, judge, watch, limits, answer_keys, last_word, terms,
-        limits.iterations,
+        chat, dialect, context, calls, budget, validate_answer, on_event, limits, answer_keys,
+        final_request, options, limits.iterations,
     ).run()  # fmt: skip
 
 
 def _with_lookups(
-    opening: Sequence[Message], acts: Iterable[Act], calls: CallRunner, dialect: Dialect
+    opening: Sequence[Message], acts: Iterable[ToolCall], calls: CallRunner, dialect: Dialect
 ) -> Sequence[Message]:
     """Make the calls of turn 0, and return the opening with what they returned below it.
 
@@ -395,12 +412,12 @@ class _Conversation(Generic[T]):
     context: Context
     calls: CallRunner
     budget: Budget
-    judge: Judge[T]
-    watch: Watch
+    validate_answer: AnswerValidator[T]
+    on_event: EventHandler
     limits: Limits
     answer_keys: Sequence[str]
-    last_word: Callable[[], LastWord] | None
-    terms: Terms
+    final_request: Callable[[], FinalRequest] | None
+    options: GenerationOptions
     max_turns: int
     turn: int = 0
     idle: int = 0
@@ -419,13 +436,13 @@ class _Conversation(Generic[T]):
 
     def take_turns(self) -> Ending[T]:
         while (limit := self.limit_reached()) is None:
-            if self.last_word and self.turn + 1 >= self.max_turns:
-                return self.force(self.last_word(), self.turns_ended_by(), self.cut_short())
+            if self.final_request and self.turn + 1 >= self.max_turns:
+                return self.force(self.final_request(), self.turns_ended_by(), self.cut_short())
             if ending := self.take_turn():
                 return ending
         ended_by, spent = limit
-        if self.last_word and self.turn < self.max_turns and not self.budget_reached():
-            return self.force(self.last_word(), ended_by, f"{spent}, and ")
+        if self.final_request and self.turn < self.max_turns and not self.budget_reached():
+            return self.force(self.final_request(), ended_by, f"{spent}, and ")
         return self.end(ended_by, spent)
 
     def end(self, ended_by: EndedBy, problem: str) -> Ending[T]:
@@ -463,29 +480,31 @@ class _Conversation(Generic[T]):
     def ask(self, schema: Mapping[str, object] | None = None) -> tuple[Reply, Step]:
         messages, prompt_estimate = self.context.messages(), self.context.tokens
         left = self.budget.seconds_left
-        terms = replace(self.terms, schema=schema, seconds=left if left < math.inf else None)
-        reply = ask(self.chat, messages, terms)
+        options = replace(self.options, schema=schema, seconds=left if left < math.inf else None)
+        reply = ask(self.chat, messages, options)
         self.turn += 1
         self.context.estimate.learn(messages, reply.prompt_tokens)
         written = self.context.estimate.tokens([Message("assistant", reply.content)])
         self.budget.record(reply, prompt_estimate, written)
-        self.watch(Replied.of(reply, self.turn))
+        self.on_event(ReplyEvent.of(reply, self.turn))
         step = read_step(self.dialect, reply.content, () if schema else self.answer_keys)
         return reply, _unless_cut_off(step, reply, self.dialect)
 
     def take_turn(self) -> Ending[T] | None:
         reply, step = self.ask()
-        if isinstance(step, Act):
+        if isinstance(step, ToolCall):
             self.remember(step, reply, tuple(self.calls.run(step, self.turn)))
             return None
-        if isinstance(step, Malformed):
-            self.watch(Stepped("malformed", self.turn, notes=step.notes))
+        if isinstance(step, Unreadable):
+            self.on_event(StepEvent("malformed", self.turn, notes=step.notes))
             refusal = step.advice
         else:
-            self.watch(Stepped("finish", self.turn, notes=step.notes))
+            self.on_event(StepEvent("finish", self.turn, notes=step.notes))
             try:
-                return Ending(self.turn, self.judge(step.answer, self.turn == self.max_turns))
-            except RefusedError as error:
+                return Ending(
+                    self.turn, self.validate_answer(step.answer, self.turn == self.max_turns)
+                )
+            except AnswerRefusedError as error:
                 refusal = str(error)
         shown = self.calls.show_with_remark(advice(refusal), self.turn)
         self.remember(step, reply, (CallResult(None, shown),))
@@ -495,7 +514,7 @@ class _Conversation(Generic[T]):
         self.idle = 0 if any(each.is_progress for each in results) else self.idle + 1
         newest = results[-1].observation
         self.last_shown = newest.error or newest.content
-        act = step if isinstance(step, Act) else None
+        act = step if isinstance(step, ToolCall) else None
         self.context.add(Round(_kept_text(step, reply, self.dialect), act, results))
         if self.budget.is_short_of_tokens(self.context.tokens):
             self.max_turns = min(self.max_turns, self.turn + 1)
@@ -503,33 +522,36 @@ class _Conversation(Generic[T]):
         closing = _SHORT_OF_TIME if self.budget.is_short_of_time() else f"({left} turns left.)"
         self.context.close(closing if left > 1 else _LAST_TURN)
 
-    def force(self, last_word: LastWord, ended_by: EndedBy, spent: str) -> Ending[T]:
+    def force(self, final_request: FinalRequest, ended_by: EndedBy, spent: str) -> Ending[T]:
         """Ask for the answer alone. The reply is read and judged like any other."""
         if self.turn:
-            self.context.close(last_word.request)
-        reply, step = self.ask(last_word.schema)
-        answer = step.answer if isinstance(step, Finish) else whole_answer(reply.content)
+            self.context.close(final_request.request)
+        reply, step = self.ask(final_request.schema)
+        answer = step.answer if isinstance(step, FinalAnswer) else whole_answer(reply.content)
         kind = "malformed" if answer is None else "finish"
-        self.watch(Stepped(kind, self.turn, notes=(*step.notes, "asked for the answer alone")))
+        self.on_event(StepEvent(kind, self.turn, notes=(*step.notes, "asked for the answer alone")))
         try:
             if answer is not None:
-                return Ending(self.turn, self.judge(answer, True))  # noqa: FBT003 (no other turn)
+                return Ending(self.turn, self.validate_answer(answer, True))  # noqa: FBT003 (no other turn)
             refusal = f"it is no answer: {_brief(repr(reply.content))}"
-        except RefusedError as error:
+        except AnswerRefusedError as error:
             refusal = _brief(str(error))
         problem = f"{spent}the forced last answer was refused: {refusal}"
         return Ending(self.turn, problem=problem, ended_by=ended_by)
 
 
 def _unless_cut_off(step: Step, reply: Reply, dialect: Dialect) -> Step:
-    """Return the step of a reply, or `Malformed` where the token limit cut the step itself."""
+    """Return the step of a reply, or `Unreadable` where the token limit cut the step itself."""
     if reply.done_reason != "length":
         return step
-    is_whole = not isinstance(step, Malformed) and (
+    is_whole = not isinstance(step, Unreadable) and (
         is_same_step(dialect.parse(reply.content + _APPENDED), step)
-        or (isinstance(step, Finish) and _object(step.answer) == _object(step.answer + _APPENDED))
+        or (
+            isinstance(step, FinalAnswer)
+            and _object(step.answer) == _object(step.answer + _APPENDED)
+        )
     )
-    return step if is_whole else Malformed(_CUT_OFF, step.notes)
+    return step if is_whole else Unreadable(_CUT_OFF, step.notes)
 
 
 def _object(answer: str) -> object:
@@ -551,13 +573,13 @@ def stop_after_step(dialect: Dialect) -> StopCheck:
             return False
         before = text()
         step = dialect.parse(before)
-        return not isinstance(step, Malformed) and is_same_step(dialect.parse(before + line), step)
+        return not isinstance(step, Unreadable) and is_same_step(dialect.parse(before + line), step)
 
     return is_end
 
 
 def _kept_text(step: Step, reply: Reply, dialect: Dialect) -> str:
-    if isinstance(step, Act) and step.notes:
+    if isinstance(step, ToolCall) and step.notes:
         return dialect.render(step)
     return bounded(reply.content.strip() or "(nothing)", _MAX_REPLY_CHARS)
 

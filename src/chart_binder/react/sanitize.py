@@ -17,7 +17,7 @@ from chart_binder.react.parsing.answers import unlabelled_answer
 from chart_binder.react.parsing.labels import label_at
 from chart_binder.react.parsing.lenient_json import opens_object
 from chart_binder.react.parsing.steps import read_reply
-from chart_binder.react.steps import Act, Document, Finish, Observation
+from chart_binder.react.steps import Document, FinalAnswer, Observation, ToolCall
 
 _COLONS: Final = str.maketrans(dict.fromkeys("∶ː˸꞉։፡", ":"))
 # Categories that show nothing: controls, format marks (joiners, direction, tags), lone
@@ -263,7 +263,7 @@ def _quote_steps(text: str) -> str:
 
 
 def _is_step(text: str) -> bool:
-    is_read = isinstance(read_reply(text, NO_DIALECT), Act | Finish)
+    is_read = isinstance(read_reply(text, NO_DIALECT), ToolCall | FinalAnswer)
     return is_read or unlabelled_answer(text) is not None
 
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class ToolCall:
     """A call of a tool. `arguments` is a mapping, or the bare text that the model wrote instead.
 
     In a dialect with several calls a turn, `also` are the further ones, and `id` names the call's
@@ -18,16 +18,16 @@ class Act:
     thought: str = ""
     notes: tuple[str, ...] = ()
     id: str = ""
-    also: tuple["Act", ...] = ()
+    also: tuple["ToolCall", ...] = ()
 
     @property
-    def calls(self) -> tuple["Act", ...]:
+    def calls(self) -> tuple["ToolCall", ...]:
         """All calls of the turn, in order."""
         return (self, *self.also)
 
 
 @dataclass(frozen=True, slots=True)
-class Finish:
+class FinalAnswer:
     """A final answer, as the text that the model wrote."""
 
     answer: str
@@ -36,14 +36,14 @@ class Finish:
 
 
 @dataclass(frozen=True, slots=True)
-class Malformed:
+class Unreadable:
     """A reply without a step; `advice` tells the model what to write instead."""
 
     advice: str
     notes: tuple[str, ...] = ()
 
 
-Step: TypeAlias = Act | Finish | Malformed
+Step: TypeAlias = ToolCall | FinalAnswer | Unreadable
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from chart_binder.react.arguments import (
     resolved,
     same_name,
 )
-from chart_binder.react.steps import Act
 from chart_binder.react.steps import Observation as Observation  # noqa: PLC0414 (for plug-ins)
+from chart_binder.react.steps import ToolCall
 from chart_binder.react.tool_definition import (
     ArgumentModel,
     ToolDefectError,
@@ -92,14 +92,14 @@ class Tool:
             name: each["description"] for name, each in members.items() if each.get("description")
         }
 
-    def call(self, arguments: Mapping[str, object] | str) -> "Call":
+    def call(self, arguments: Mapping[str, object] | str) -> "BoundCall":
         """Return a call with arguments as a model wrote them, or raise `ToolError` with advice."""
         try:
             bound = bind(arguments, self.arguments.schema, self.arguments.model_parameter)
             value = self.arguments.build(bound.values)
             plain = self.arguments.to_json(value)
             require_finite(bound.values, {name: plain.get(name) for name in bound.values})
-            return Call(self, plain, self.arguments.keywords(value), bound.notes)
+            return BoundCall(self, plain, self.arguments.keywords(value), bound.notes)
         except (ArgumentsError, UnicodeEncodeError) as error:
             takes = _object_form(self.arguments.schema)
             raise ToolError(
@@ -137,7 +137,7 @@ class RunContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class BoundCall:
     """A tool with its arguments in JSON's types, defaults filled in, and as keywords to call it.
 
     `notes` say what was ignored of the arguments that the model wrote.
@@ -258,7 +258,7 @@ class Toolbox:
                     f" {'the final answer' if is_finisher(tool.name) else 'no call at all'}"
                 )
 
-    def resolve(self, act: Act, *, is_by_code: bool = False) -> Call:
+    def resolve(self, act: ToolCall, *, is_by_code: bool = False) -> BoundCall:
         """Return the call an action means, or raise `ToolError` that says what there is."""
         if is_by_code and act.tool in self._for_code:
             return self._for_code[act.tool].call(act.arguments)

@@ -13,13 +13,13 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from chart_binder.react.conversation import ChatError, Message, Reply, Role, Terms
+from chart_binder.react.conversation import ChatError, GenerationOptions, Message, Reply, Role
 from chart_binder.react.parsing.lenient_json import MAX_DEPTH, is_deep
-from chart_binder.react.steps import Act, Document, Malformed, Observation
+from chart_binder.react.steps import Document, Observation, ToolCall, Unreadable
 
 if TYPE_CHECKING:
     from chart_binder.react.dialect import Dialect
-    from chart_binder.react.tools import Call
+    from chart_binder.react.tools import BoundCall
 
 _log = logging.getLogger(__name__)
 _REPLY_FIELDS = tuple(field.name for field in fields(Reply))
@@ -30,14 +30,14 @@ class Event(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=False):
     """An event of a run."""
 
 
-class Said(Event, frozen=True, tag="message"):
+class MessageEvent(Event, frozen=True, tag="message"):
     """An opening message of the conversation."""
 
     role: Role
     content: str
 
 
-class Replied(Event, frozen=True, tag="reply"):
+class ReplyEvent(Event, frozen=True, tag="reply"):
     """A reply of the model. In a canned transcript only `content` is needed."""
 
     content: str
@@ -49,7 +49,7 @@ class Replied(Event, frozen=True, tag="reply"):
     seconds: float = 0.0
 
     @classmethod
-    def of(cls, reply: Reply, iteration: int) -> "Replied":
+    def of(cls, reply: Reply, iteration: int) -> "ReplyEvent":
         """Return the event of a reply in a turn."""
         return cls(iteration=iteration, **{name: getattr(reply, name) for name in _REPLY_FIELDS})
 
@@ -59,7 +59,7 @@ class Replied(Event, frozen=True, tag="reply"):
         return Reply(**{name: getattr(self, name) for name in _REPLY_FIELDS})
 
 
-class Stepped(Event, frozen=True, tag="step"):
+class StepEvent(Event, frozen=True, tag="step"):
     """The step of a reply; `kind` is `act`, `finish` or `malformed`.
 
     One of `iteration` 0 is code's own, made before the first reply, with its `thought`.
@@ -73,7 +73,7 @@ class Stepped(Event, frozen=True, tag="step"):
     thought: str | None = None
 
 
-class Observed(Event, frozen=True, tag="observation"):
+class ObservationEvent(Event, frozen=True, tag="observation"):
     """The observation that the model was shown after a step; `iteration` 0 is before any reply."""
 
     content: str
@@ -85,7 +85,7 @@ class Observed(Event, frozen=True, tag="observation"):
     remark: str | None = None
 
     @classmethod
-    def of(cls, observation: Observation, iteration: int) -> "Observed":
+    def of(cls, observation: Observation, iteration: int) -> "ObservationEvent":
         """Return the event of an observation in a turn."""
         values = {name: getattr(observation, name) for name in _OBSERVATION_FIELDS}
         return cls(iteration=iteration, **values)
@@ -96,10 +96,10 @@ class Observed(Event, frozen=True, tag="observation"):
         return Observation(**{name: getattr(self, name) for name in _OBSERVATION_FIELDS})
 
 
-EngineEvent: TypeAlias = Said | Replied | Stepped | Observed
+EngineEvent: TypeAlias = MessageEvent | ReplyEvent | StepEvent | ObservationEvent
 """The events of the engine itself; a program may record others among them."""
 AnyEvent: TypeAlias = Event
-Watch: TypeAlias = Callable[[AnyEvent], None]
+EventHandler: TypeAlias = Callable[[AnyEvent], None]
 
 
 _ENCODER = msgspec.json.Encoder()
@@ -109,7 +109,7 @@ class TranscriptDefectError(ValueError):
     """A line of a transcript cannot be read; the text names the line and the defect."""
 
 
-def record_in(target: IO[bytes] | IO[str] | Path | str) -> Watch:
+def record_in(target: IO[bytes] | IO[str] | Path | str) -> EventHandler:
     """Return a watcher that writes each event as one flushed line.
 
     `target` is an open file, binary or text, or the path of a new file, which replaces one that is
@@ -139,7 +139,7 @@ def record_in(target: IO[bytes] | IO[str] | Path | str) -> Watch:
 
 
 @contextmanager
-def record_in_file(path: Path) -> Iterator[Watch | None]:
+def record_in_file(path: Path) -> Iterator[EventHandler | None]:
     """Give a watcher that records in a new file, readable by its owner only.
 
     It is None where the file cannot be made; at the first error of the file the record ends, and
@@ -154,7 +154,7 @@ def record_in_file(path: Path) -> Iterator[Watch | None]:
         return
     record, has_failed = record_in(stream), False
 
-    def watch(event: AnyEvent) -> None:
+    def on_event(event: AnyEvent) -> None:
         nonlocal has_failed
         if has_failed:
             return
@@ -165,7 +165,7 @@ def record_in_file(path: Path) -> Iterator[Watch | None]:
             _log.warning("the record of the run ends here: %s: %s", path, error.strerror)
 
     try:
-        yield watch
+        yield on_event
     finally:
         with suppress(OSError):  # what a full disk did not take is flushed once more
             stream.close()
@@ -199,7 +199,7 @@ def read_transcript(
             if line.endswith(b"\n") or isinstance(error, msgspec.ValidationError):
                 raise unread from error
             continue
-        turn += isinstance(event, Replied)
+        turn += isinstance(event, ReplyEvent)
         if getattr(event, "iteration", None) == 0:
             event = msgspec.structs.replace(event, iteration=turn)
         yield event
@@ -216,36 +216,36 @@ def _decoded(line: bytes, decoder: "msgspec.json.Decoder[AnyEvent]") -> AnyEvent
 class Exchange:
     """A step and what the model was shown for it; a canned or a killed run may lack either."""
 
-    step: Stepped | None = None
-    observation: Observed | None = None
+    step: StepEvent | None = None
+    observation: ObservationEvent | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TranscriptTurn:
     """A reply and the exchanges it led to; `number` counts from 1.
 
     Number 0 is what code looked up before the first reply, and has none.
     """
 
     number: int
-    reply: Replied | None
+    reply: ReplyEvent | None
     exchanges: tuple[Exchange, ...]
 
 
-def turns(events: Iterable[AnyEvent]) -> Iterator[Turn]:
+def turns(events: Iterable[AnyEvent]) -> Iterator[TranscriptTurn]:
     """Yield the turns in order. A reply begins a turn; turn 0 is left out if it is empty."""
-    replies: list[Replied | None] = [None]
-    steps: list[list[Stepped]] = [[]]
-    observations: list[list[Observed]] = [[]]
+    replies: list[ReplyEvent | None] = [None]
+    steps: list[list[StepEvent]] = [[]]
+    observations: list[list[ObservationEvent]] = [[]]
     for event in events:
         match event:
-            case Replied():
+            case ReplyEvent():
                 replies.append(event)
                 steps.append([])
                 observations.append([])
-            case Stepped():
+            case StepEvent():
                 steps[-1].append(event)
-            case Observed():
+            case ObservationEvent():
                 observations[-1].append(event)
             case _:
                 pass
@@ -254,17 +254,17 @@ def turns(events: Iterable[AnyEvent]) -> Iterator[Turn]:
         pairs = zip_longest(steps[number], observations[number])
         exchanges = tuple(Exchange(step, observed) for step, observed in pairs)
         if reply or exchanges:
-            yield Turn(number, reply, exchanges)
+            yield TranscriptTurn(number, reply, exchanges)
 
 
-def recorded_calls(exchanges: Iterable[Exchange]) -> Iterator[Act]:
+def recorded_calls(exchanges: Iterable[Exchange]) -> Iterator[ToolCall]:
     """Yield the calls of exchanges, as code makes them again before the first reply."""
     for exchange in exchanges:
         if step := exchange.step:
-            yield Act(step.tool or "", step.arguments or {}, step.thought or "")
+            yield ToolCall(step.tool or "", step.arguments or {}, step.thought or "")
 
 
-Recall = Callable[[int, int], tuple[Stepped, Observed] | None]
+ResultLookup = Callable[[int, int], tuple[StepEvent, ObservationEvent] | None]
 """Returns what was recorded of the call at a turn and a place, in place of making it."""
 
 
@@ -280,7 +280,7 @@ class Replay:
         recorded = tuple(events)
         self.model_id = model_id
         self._problem = problem
-        self._replies = [event.reply for event in recorded if isinstance(event, Replied)]
+        self._replies = [event.reply for event in recorded if isinstance(event, ReplyEvent)]
         played = tuple(turns(recorded))
         self._exchanges = {
             (turn.number, place): exchange
@@ -289,10 +289,12 @@ class Replay:
         }
         self._lookups = [each for turn in played if not turn.reply for each in turn.exchanges]
         self.opening_messages = tuple(
-            Message(event.role, event.content) for event in recorded if isinstance(event, Said)
+            Message(event.role, event.content)
+            for event in recorded
+            if isinstance(event, MessageEvent)
         )
 
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:  # noqa: ARG002
+    def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:  # noqa: ARG002
         """Return the recorded reply of this turn; raise `ChatError` past the last one."""
         turn = sum(message.role == "assistant" for message in messages)
         if turn < len(self._replies):
@@ -303,17 +305,17 @@ class Replay:
             f"the transcript ends after reply {len(self._replies)}, before the run does"
         )
 
-    def opening_calls(self) -> Iterator[Act]:
+    def opening_calls(self) -> Iterator[ToolCall]:
         """Yield the calls that code made before the first reply, as they were recorded."""
         return recorded_calls(self._lookups)
 
-    def recall(self, turn: int, place: int) -> tuple[Stepped, Observed] | None:
+    def recorded_result(self, turn: int, place: int) -> tuple[StepEvent, ObservationEvent] | None:
         """Return what was recorded of a call, if both its step and its observation were."""
         known = self._exchanges.get((turn, place), Exchange())
         step, seen = known.step, known.observation
         return (step, seen) if step and step.kind == "act" and seen else None
 
-    def perform(self, call: "Call", turn: int, place: int) -> Observation:
+    def run_tool(self, call: "BoundCall", turn: int, place: int) -> Observation:
         """Return what was observed at this place of this turn."""
         seen = self._exchanges.get((turn, place), Exchange()).observation
         if seen is None:
@@ -332,12 +334,12 @@ def partial_findings(events: Iterable[AnyEvent], dialect: "Dialect") -> str:
     sources = dict.fromkeys(
         one_line(source, 200)
         for event in events
-        if isinstance(event, Observed) and not event.error
+        if isinstance(event, ObservationEvent) and not event.error
         for source in event.sources
     )
     more = f" and {len(sources) - _MAX_SOURCES} more" if len(sources) > _MAX_SOURCES else ""
-    steps = (dialect.parse(event.content) for event in events if isinstance(event, Replied))
-    thoughts = [step.thought for step in steps if not isinstance(step, Malformed) and step.thought]
+    steps = (dialect.parse(event.content) for event in events if isinstance(event, ReplyEvent))
+    thoughts = [step.thought for step in steps if not isinstance(step, Unreadable) and step.thought]
     thought = one_line(thoughts[-1], 400) if thoughts else ""
     findings = (
         f'the last thought was "{thought}"' if thought else "",

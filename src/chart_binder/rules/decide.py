@@ -3,7 +3,7 @@
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import LAST_DAY
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.verdict import Considered, Decided, Open, Override, Question, Verdict
+from chart_binder.domain.verdict import Decided, Open, Override, Question, RuleStep, Verdict
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.rules.candidates import Candidate, Role
 from chart_binder.rules.contest import Contest, contest_of, contest_on_trial
@@ -156,11 +156,11 @@ def _decided(
     path, because, rule = [], "", ""
     for rule, ruling in results.rulings:
         because = ruling.reason
-        path.append(Considered(rule, because))
+        path.append(RuleStep(rule, because))
         if ruling.choices:
             break
     release = choose_release(chosen, contest.artist.country, contest.settings)
-    path.append(Considered(release.rule, release.reason))
+    path.append(RuleStep(release.rule, release.reason))
     rr = release.release.mb_release_id if release.release else None
     recording = recording_of(chosen.recordings, rr, contest.bundle)
     return Decided(
@@ -211,14 +211,14 @@ def _overridden(override: Override, bundle: EvidenceBundle, settings: RulesConfi
     crg = bare_id(override.crg)
     chosen = next((group for group in contest.candidates if bare_id(group.id) == crg), None)
     because = override.reason or "a person decided so"
-    path = [Considered(f"CRG:{MANUAL_OVERRIDE}", because)]
+    path = [RuleStep(f"CRG:{MANUAL_OVERRIDE}", because)]
     rr = ReleaseId(bare_id(override.rr)) if override.rr else None
     rule = f"RR:{MANUAL_OVERRIDE}" if rr else INDETERMINATE
     if rr is None and chosen:
         release = choose_release(chosen, contest.artist.country, settings)
         rr = release.release.mb_release_id if release.release else None
         rule = release.rule
-        path.append(Considered(rule, release.reason))
+        path.append(RuleStep(rule, release.reason))
     carriers = tuple(chosen.recordings if chosen else recordings.possible)
     return Decided(
         crg=chosen.id if chosen else ReleaseGroupId(crg),

@@ -15,7 +15,7 @@ from chart_binder.domain.dates import FIRST_DAY, LAST_DAY
 from chart_binder.domain.evidence import RecordingCandidate
 from chart_binder.domain.media import first_day_on_sale
 from chart_binder.domain.remarks import set_off
-from chart_binder.domain.verdict import Considered, Open, Rival, Verdict
+from chart_binder.domain.verdict import Open, Rival, RuleStep, Verdict
 from chart_binder.domain.vocabulary import ReleaseGroupId, bare_id
 from chart_binder.rules.candidates import (
     Candidate,
@@ -169,8 +169,8 @@ def _describe_version(version: Sequence[RecordingCandidate]) -> str:
     return f"{format_length(length_ms)} ({remark}){by}" if length_ms else f"'{remark}'{by}"
 
 
-def _path(results: RuleResults) -> tuple[Considered, ...]:
-    return tuple(Considered(code, _undecided_reason(ruling)) for code, ruling in results.rulings)
+def _path(results: RuleResults) -> tuple[RuleStep, ...]:
+    return tuple(RuleStep(code, _undecided_reason(ruling)) for code, ruling in results.rulings)
 
 
 def _undecided_reason(ruling: Ruling) -> str:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, same_day
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, ReleaseGroup
-from chart_binder.domain.verdict import Considered, Possibility, Question, QuestionKind
+from chart_binder.domain.verdict import Possibility, Question, QuestionKind, RuleStep
 from chart_binder.domain.vocabulary import MBID, STATUSES, ReleaseGroupId, ReleaseId, non_blank
 from chart_binder.rules.candidates import Candidate, role_and_noun
 
@@ -48,7 +48,7 @@ class Undecided(msgspec.Struct, frozen=True, eq=False):
 
     because: str
     questions: Sequence[DraftQuestion]
-    path: tuple[Considered, ...]
+    path: tuple[RuleStep, ...]
 
 
 def questions_of(

@@ -55,7 +55,7 @@ def translated(name: str, meaning: Meaning) -> Iterator[None]:
         raise StoreError(f"the store {name!r} cannot keep this: {first_line(error)}") from error
 
 
-class Part:
+class StorePart:
     """A part of an open store. Every method may raise `StoreError`."""
 
     def __init__(self, database: "Database") -> None:

@@ -20,7 +20,7 @@ from chart_binder.domain.records import (
 from chart_binder.errors import DamagedRecordError, StoreError
 from chart_binder.store.database import (
     Database,
-    Part,
+    StorePart,
     damaged_record,
     insert_into,
     path_key,
@@ -69,7 +69,7 @@ def readable(
             _log.warning("left out: %s", decision.problem)
 
 
-class Documents(Part, Generic[D]):
+class Documents(StorePart, Generic[D]):
     """Documents of one kind, by name."""
 
     def __init__(self, database: Database, table: sa.Table, kind: type[D]) -> None:
@@ -113,14 +113,14 @@ def _put_documents(
         connection.execute(new, rows)
 
 
-class Forgotten(msgspec.Struct, frozen=True):
+class ForgottenCounts(msgspec.Struct, frozen=True):
     """The number of files of which decisions were deleted, and of those decisions."""
 
     files: int
     decisions: int
 
 
-class Decisions(Part):
+class Decisions(StorePart):
     """The decisions on files, with history."""
 
     def put(
@@ -198,7 +198,7 @@ class Decisions(Part):
         wanted = sa.select(sa.func.count()).where(decisions.c.run_id == run)
         return int(self._database.rows(wanted)[0][0])
 
-    def forget(self, named: Sequence[bytes], *, is_dry: bool = False) -> Forgotten:
+    def forget(self, named: Sequence[bytes], *, is_dry: bool = False) -> ForgottenCounts:
         """Delete all decisions on files at or below paths, and what belongs only to them.
 
         That is verdicts, audits, reasons why tags were not written, evidence and transcripts. The
@@ -227,7 +227,7 @@ class Decisions(Part):
                 ):
                     used = sa.select(name).where(name.is_not(None))
                     connection.execute(sa.delete(key.table).where(key.not_in(used)))
-        return Forgotten(len(files), count)
+        return ForgottenCounts(len(files), count)
 
     def iterate(
         self, states: Collection[str] = (), unread: UnreadHandler | None = None
@@ -283,7 +283,7 @@ def superseded(last: int | None = None) -> sa.ColumnElement[bool]:
     return sa.select(newer.c.seq).where(*is_newer).exists()
 
 
-class CachedAnswers(Part):
+class CachedAnswers(StorePart):
     """The newest answer of a service for each key."""
 
     def get(self, key: str) -> CachedAnswer | None:
@@ -340,7 +340,7 @@ QUEUE_LENGTH = 120
 was set back after it was reserved."""
 
 
-class RateSlots(Part):
+class RateSlots(StorePart):
     """The next free moment of each service, shared by all threads and processes of a store."""
 
     def reserve(self, service: str, interval_s: float, now: float) -> float:

@@ -13,12 +13,12 @@ from chart_binder.domain.albums import album_folder
 from chart_binder.domain.records import AuditRecord, DecisionRecord, VerdictRecord
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId
-from chart_binder.store.database import Part, insert_into, path_key
+from chart_binder.store.database import StorePart, insert_into, path_key
 from chart_binder.store.decisions import UnreadHandler, is_same_file, is_under, readable, superseded
 from chart_binder.store.schema import audits, decisions, overrides, verdicts
 
 
-class Overrides(Part):
+class Overrides(StorePart):
     """The overrides by recording; `store.read_overrides` reads them without creating a store."""
 
     def put(self, override: OverrideRecord) -> None:
@@ -101,7 +101,7 @@ class WaitingCase:
     left: int
 
 
-class ReviewQueue(Part):
+class ReviewQueue(StorePart):
     """The decisions that wait for a person.
 
     A decision waits if it is the latest of its file and in an open state, and if there is neither a
@@ -216,7 +216,7 @@ class SavedVerdicts(msgspec.Struct, frozen=True):
     with_it: tuple[VerdictRecord, ...] = ()
 
 
-class Verdicts(Part):
+class Verdicts(StorePart):
     """The verdicts of people on decisions."""
 
     def save(
@@ -316,7 +316,7 @@ _OF_DECISIONS = (
 )
 
 
-class Audits(Part):
+class Audits(StorePart):
     """The verdicts of people on samples of decisions."""
 
     def put(self, audit: AuditRecord) -> None:

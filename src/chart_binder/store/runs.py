@@ -10,13 +10,13 @@ import sqlalchemy as sa
 
 from chart_binder.domain.records import RunRecord, UnwrittenRecord, WriteRecord, WriteState
 from chart_binder.errors import DamagedRecordError, StoreError
-from chart_binder.store.database import Part, damaged_record, insert_into, path_key
+from chart_binder.store.database import StorePart, damaged_record, insert_into, path_key
 from chart_binder.store.schema import runs, unwritten, writes
 
 UnreadRunHandler: TypeAlias = Callable[[str], None]
 
 
-class Runs(Part):
+class Runs(StorePart):
     """Runs of commands."""
 
     def begin(self, run: RunRecord) -> None:
@@ -104,7 +104,7 @@ _STATES_BEFORE = {
 """The states in which a write may be before it changes to a state."""
 
 
-class Journal(Part):
+class Journal(StorePart):
     """Every write of a file's tags."""
 
     def intend(self, write: WriteRecord) -> None:
@@ -195,7 +195,7 @@ _OF_PATHS = (
 )
 
 
-class Unwritten(Part):
+class UnwrittenFiles(StorePart):
     """The files whose tags were not written, with the reason."""
 
     def update(self, refused: Collection[UnwrittenRecord], done: Collection[bytes]) -> None:

@@ -20,7 +20,7 @@ import tomli
 from chart_binder.domain.vocabulary import fold, plain_text
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.steps import Document, Observation
-from chart_binder.react.transcript import AnyEvent, Observed, Stepped
+from chart_binder.react.transcript import AnyEvent, ObservationEvent, StepEvent
 from chart_binder.web.markup import Links
 from chart_binder.web.passages import CELLS, GAPS, may_be_caption, names_columns
 
@@ -169,9 +169,9 @@ def read_documents(events: Iterable[AnyEvent]) -> tuple[SourceText, ...]:
     texts: list[SourceText] = []
     is_linked = False
     for event in events:
-        if isinstance(event, Stepped):
+        if isinstance(event, StepEvent):
             is_linked = event.tool == LINKED_PAGES
-        elif isinstance(event, Observed) and not event.error:
+        elif isinstance(event, ObservationEvent) and not event.error:
             documents = documents_of(event.observation)
             texts += (SourceText.of(document, is_linked=is_linked) for document in documents)
     return tuple(texts)

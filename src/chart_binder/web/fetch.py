@@ -15,7 +15,7 @@ from urllib.parse import quote
 import httpx
 
 from chart_binder.config import FetchConfig
-from chart_binder.errors import ConfigError, FetchError, RefusedError, UnknownHostError
+from chart_binder.errors import AddressForbiddenError, ConfigError, FetchError, UnknownHostError
 from chart_binder.net import Deadline
 from chart_binder.react.sanitize import one_line
 from chart_binder.web.guard import Guard
@@ -61,7 +61,7 @@ _FAILURES: tuple[tuple[type[httpx.HTTPError], str], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class WebPage:
     """A page that was read.
 
     `requested_url` redirected through `via` to `url`, where the page was read. `cut` means that the
@@ -108,12 +108,12 @@ class PageFetcher:
         self._pacing = pacing or PROCESS_PACING
         self._robots = _Robots(user_agent(config))
 
-    def fetch(self, url: str, unasked_deadline: Deadline | None = None) -> Page:
+    def fetch(self, url: str, unasked_deadline: Deadline | None = None) -> WebPage:
         """Read a page within `timeout_s`.
 
         A page that nobody asked for has a deadline of its own; robots.txt must allow it, and
-        `never` must not name its host. Raises `FetchError`; its subclass `RefusedError` means that
-        the address, or one that it redirects to, is forbidden.
+        `never` must not name its host. Raises `FetchError`; its subclass `AddressForbiddenError`
+        means that the address, or one that it redirects to, is forbidden.
         """
         is_asked_for, timeout_s = unasked_deadline is None, self._config.timeout_s
         deadline = Deadline(
@@ -131,7 +131,7 @@ class PageFetcher:
         raise FetchError(f"{trail[-1].host} redirects more than {MOST_REDIRECTS} times")
 
     def address(self, url: str) -> str:
-        """Return the normal spelling of an address; raises `RefusedError` if it is forbidden."""
+        """Return the normal spelling of an address. Raises `AddressForbiddenError`."""
         return str(self._guard.target(url))
 
     def _enter_host(
@@ -139,7 +139,7 @@ class PageFetcher:
     ) -> None:
         target = trail[-1]
         if not is_asked_for and _is_in_domain(target.host, self._config.never):
-            raise RefusedError(f"{target.host} is not read unasked ([llm.fetch] never)")
+            raise AddressForbiddenError(f"{target.host} is not read unasked ([llm.fetch] never)")
         if len(trail) == 1 or trail[-2].host != target.host:
             turn.close()
             # The operator's own hosts need no pause between two requests.
@@ -164,12 +164,12 @@ class RunPages:
 
     def __init__(self, fetcher: PageFetcher) -> None:
         self._fetcher = fetcher
-        self._pages: dict[str, Page] = {}
+        self._pages: dict[str, WebPage] = {}
         self._being_read: set[str] = set()
         self._unasked_left = MOST_UNASKED_PAGES
         self._changed = threading.Condition()
 
-    def fetch(self, url: str, unasked_deadline: Deadline | None = None) -> Page:
+    def fetch(self, url: str, unasked_deadline: Deadline | None = None) -> WebPage:
         """Return a page; raises `FetchError`.
 
         A page that nobody asked for has a deadline of its own. In a run there are at most
@@ -183,10 +183,10 @@ class RunPages:
                 return self._pages[address]
             if unasked_deadline:
                 if not self._unasked_left:
-                    raise RefusedError("no further page is opened unasked in this run")
+                    raise AddressForbiddenError("no further page is opened unasked in this run")
                 self._unasked_left -= 1
             self._being_read.add(address)
-        pages: dict[str, Page] = {}
+        pages: dict[str, WebPage] = {}
         try:
             page = self._fetcher.fetch(url, unasked_deadline)
             pages = dict.fromkeys((page.requested_url, *page.via, page.url), page)
@@ -205,7 +205,7 @@ def user_agent(config: FetchConfig) -> str:
     return config.user_agent or f"canon/{version('chart-binder')}"
 
 
-def _page(trail: list[httpx.URL], answer: httpx.Response, max_bytes: int) -> Page:
+def _page(trail: list[httpx.URL], answer: httpx.Response, max_bytes: int) -> WebPage:
     requested_url, url = str(trail[0]), str(trail[-1])
     host, type_header = answer.url.host, answer.headers.get("content-type", "")
     content_type = type_header.partition(";")[0].strip().lower()
@@ -223,7 +223,7 @@ def _page(trail: list[httpx.URL], answer: httpx.Response, max_bytes: int) -> Pag
         content_type = "text/html" if text.lstrip()[:1] == "<" else "text/plain"
     extract = READERS[content_type](text)
     via = tuple(map(str, trail[1:-1]))
-    return Page(url, requested_url, extract, body.cut or extract.cut, via)
+    return WebPage(url, requested_url, extract, body.cut or extract.cut, via)
 
 
 def _status(answer: httpx.Response) -> str:
@@ -387,7 +387,7 @@ class _Robots:
         return rules if until >= time.monotonic() else None
 
     def check(self, visit: Visit, target: httpx.URL) -> None:
-        """Raise `RefusedError` if the site does not want programs to read an address.
+        """Raise `AddressForbiddenError` if the site does not want programs to read an address.
 
         Raises `FetchError` if its robots.txt cannot be read (RFC 9309, 2.3.1.4).
         """
@@ -398,7 +398,7 @@ class _Robots:
                 self._rules.clear()
             self._rules[_robots_url(target)] = (time.monotonic() + _ROBOTS_KEPT_S, rules)
         if not rules.allows(str(target)):
-            raise RefusedError(
+            raise AddressForbiddenError(
                 f"{target.host} does not want programs to read that page (its robots.txt says so)"
             )
 
@@ -406,7 +406,7 @@ class _Robots:
 def _robots_txt(visit: Visit, target: httpx.URL) -> str:
     """Return the robots.txt of a site, or an empty string if it has none."""
     site = target.host
-    with suppress(RefusedError):
+    with suppress(AddressForbiddenError):
         for _ in range(MOST_REDIRECTS + 1):
             with visit.ask(target) as answer:
                 if isinstance(answer, httpx.Response):

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import httpx
 
 from chart_binder.config import FetchConfig
-from chart_binder.errors import ConfigError, FetchError, RefusedError
+from chart_binder.errors import AddressForbiddenError, ConfigError, FetchError
 
 Address: TypeAlias = IPv4Address | IPv6Address
 
@@ -120,26 +120,33 @@ class Guard:
         """Return the URL to request.
 
         `base` is the page that redirects there. An address without a scheme is requested over
-        https. Raises `RefusedError` if the address is forbidden, `FetchError` if it is malformed.
+        https. Raises `AddressForbiddenError` if the address is forbidden, `FetchError` if it is
+        malformed.
         """
         url = _parse_url(address, base)
         if url.scheme not in _DEFAULT_PORTS:
-            raise RefusedError(f"{_quoted(address)} cannot be fetched: only http and https can")
+            raise AddressForbiddenError(
+                f"{_quoted(address)} cannot be fetched: only http and https can"
+            )
         if url.userinfo:
-            raise RefusedError(f"{url.host} cannot be fetched: the address holds a user name")
+            raise AddressForbiddenError(
+                f"{url.host} cannot be fetched: the address holds a user name"
+            )
         port = _DEFAULT_PORTS[url.scheme] if url.port is None else url.port
         if port not in self.ports:
-            raise RefusedError(f"{url.host} cannot be fetched: port {port} is not allowed")
+            raise AddressForbiddenError(f"{url.host} cannot be fetched: port {port} is not allowed")
         self._check_name(url.raw_host.decode("ascii"))
         return url
 
     def admit(self, host: str, addresses: Sequence[Address]) -> None:
-        """Raise `RefusedError` if any address of a host is private and not allowed."""
+        """Raise `AddressForbiddenError` if any address of a host is private and not allowed."""
         if host.casefold().removesuffix(".") in self.names:
             return
         for address in addresses:
             if not is_public(address) and not self._allows(address):
-                raise RefusedError(f"{host} cannot be fetched: it is not on the public internet")
+                raise AddressForbiddenError(
+                    f"{host} cannot be fetched: it is not on the public internet"
+                )
 
     def is_private(self, host: str) -> bool:
         """Return whether a host is a private one that the operator allows."""
@@ -163,9 +170,11 @@ class Guard:
         if not all(_LABEL.fullmatch(label) for label in labels) or len(name) > _LONGEST_NAME:
             raise FetchError(f"{_quoted(host)} is not a host name")
         if _NUMERIC_LABEL.fullmatch(labels[-1]):
-            raise RefusedError(f"{host} cannot be fetched: it is an address in disguise")
+            raise AddressForbiddenError(f"{host} cannot be fetched: it is an address in disguise")
         if len(labels) == 1 or labels[-1] in _INTERNAL_SUFFIXES:
-            raise RefusedError(f"{host} cannot be fetched: it is not a name of the public internet")
+            raise AddressForbiddenError(
+                f"{host} cannot be fetched: it is not a name of the public internet"
+            )
 
 
 def _parse_url(address: str, base: httpx.URL | None) -> httpx.URL:

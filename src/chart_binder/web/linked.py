@@ -21,7 +21,7 @@ from chart_binder.web.documents import SourceText
 from chart_binder.web.infobox import LINKED_WORDS, is_titled, read_release
 from chart_binder.web.passages import CELLS, document_of, excerpt
 from chart_binder.web.transport import Resolve, resolve_by_system
-from chart_binder.web.wikidata import Item, read_item
+from chart_binder.web.wikidata import WikidataItem, read_item
 from chart_binder.web.wikimedia import JsonServer, Wikipedia, in_address
 
 _MOST_ARTICLES = 2
@@ -114,7 +114,7 @@ class _Reader:
 
     def _read_item(
         self, source: LinkedSource, subject: Subject
-    ) -> tuple[LinkedSource, Item | None]:
+    ) -> tuple[LinkedSource, WikidataItem | None]:
         home, fetch = self.config.wikipedia.wikidata_url, self.config.fetch
         server = JsonServer("Wikidata", home.rstrip("/"), fetch, self.resolve)
         number = source.address
@@ -164,7 +164,7 @@ class _Reader:
         return Deadline(min(self.config.fetch.timeout_s, self.deadline.left_s))
 
 
-def _item_problem(item: Item, group: ReleaseGroupId, subject: Subject) -> str:
+def _item_problem(item: WikidataItem, group: ReleaseGroupId, subject: Subject) -> str:
     """Return why an item is not about this very group, or an empty string if it is.
 
     An item that is only a song's has the date of the song, which may be that of an earlier album.

@@ -17,7 +17,7 @@ from chart_binder.web.places import names_number
 from chart_binder.web.structure import CODE, lists_records
 
 if TYPE_CHECKING:
-    from chart_binder.web.fetch import Page
+    from chart_binder.web.fetch import WebPage
 
 _MOST: Final = 12
 _LONGEST: Final = 200
@@ -29,7 +29,7 @@ _NAMESPACE: Final = re.compile(r":[^/_\s]")
 _YEAR: Final = re.compile(r"(?:1[89]|20)\d\d")
 
 
-def links_of(page: "Page", about: str) -> Links:
+def links_of(page: "WebPage", about: str) -> Links:
     """Return the links that may lead to more, the best first.
 
     `about` is the artist and the titles, separated by " / ".

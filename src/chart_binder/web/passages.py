@@ -21,7 +21,7 @@ from chart_binder.react.steps import Document, Observation
 from chart_binder.web.markup import Links
 
 if TYPE_CHECKING:
-    from chart_binder.web.fetch import Page
+    from chart_binder.web.fetch import WebPage
 
 GAP = "…"
 GAPS = (GAP, "...")
@@ -56,7 +56,7 @@ def may_be_caption(line: str) -> bool:
 
 
 def page_reading(
-    page: "Page", max_chars: int, about: str = "", find: str = "", links: Links = ()
+    page: "WebPage", max_chars: int, about: str = "", find: str = "", links: Links = ()
 ) -> Observation:
     """Return a page as quoted text below its title and address, with a remark on omissions.
 
@@ -87,7 +87,7 @@ def page_reading(
 
 
 def document_of(
-    page: "Page", chosen: "Excerpt", number: int | None = None, links: Links = ()
+    page: "WebPage", chosen: "Excerpt", number: int | None = None, links: Links = ()
 ) -> Document:
     """Return the shown part of a page as a document; `number` is its place among results."""
     address, *aliases = page.sources
@@ -98,7 +98,7 @@ def document_of(
     )  # fmt: skip
 
 
-def _remarks_on_find(page: "Page", find: str) -> list[str]:
+def _remarks_on_find(page: "WebPage", find: str) -> list[str]:
     words = _words(find)
     texts = map(fold, (page.title, *page.extract.blocks))
     most = max(len(_matching_words(words, text, set(_WORD.findall(text)))) for text in texts)

@@ -67,7 +67,7 @@ class Direct:
 
 
 @dataclass(frozen=True, slots=True)
-class Hits:
+class SearchHits:
     """Something was found; `failing` engines, such as `google (CAPTCHA)`, may have found more."""
 
     query: str
@@ -94,7 +94,7 @@ class Degraded:
     unreadable: int = 0
 
 
-SearchOutcome: TypeAlias = Hits | NothingFound | Degraded
+SearchOutcome: TypeAlias = SearchHits | NothingFound | Degraded
 
 
 class SearxngClient:
@@ -242,7 +242,7 @@ def outcome(body: Mapping[str, object], query: str) -> SearchOutcome:
     hits, failing = tuple(_hits(body)), tuple(_failing(body))
     direct = (*_answers(body), *_infoboxes(body))
     if hits or direct:
-        return Hits(query, hits, direct, failing)
+        return SearchHits(query, hits, direct, failing)
     if failing or body.get("results"):
         return Degraded(failing, len(_list(body.get("results"))))
     suggestions = map(_text, [*_list(body.get("corrections")), *_list(body.get("suggestions"))])

@@ -16,11 +16,11 @@ from chart_binder.react.steps import Document, Observation
 from chart_binder.react.tools import SAYS_NOTHING, RunContext, Tool, ToolError
 from chart_binder.web.links import links_of
 from chart_binder.web.passages import document_of, excerpt, page_reading
-from chart_binder.web.searxng import Degraded, Hit, Hits, NothingFound, SearxngClient
+from chart_binder.web.searxng import Degraded, Hit, NothingFound, SearchHits, SearxngClient
 
 if TYPE_CHECKING:
     from chart_binder.config import LLMConfig
-    from chart_binder.web.fetch import Page, PageFetcher, RunPages
+    from chart_binder.web.fetch import PageFetcher, RunPages, WebPage
     from chart_binder.web.transport import Resolve
     from chart_binder.web.wikimedia import Lookup
 
@@ -56,7 +56,7 @@ def web_search(
             except SearchError as error:
                 raise ToolError(f"The search service {error.brief}. {SAYS_NOTHING}") from error
             match outcome:
-                case Hits():
+                case SearchHits():
                     best = outcome.hits[: min(_MOST_READ, config.searxng.max_results)]
                     read = _read_pages(best, run_pages(run, config, pages), config.fetch.timeout_s)
                     return search_results(outcome, read, config, query, run.about)
@@ -83,7 +83,7 @@ def run_pages(run: RunContext, config: "LLMConfig", pages: "PageFetcher | None")
 
 def _read_pages(
     hits: Sequence[Hit], pages: "RunPages", timeout_s: float
-) -> "Sequence[Page | FetchError]":
+) -> "Sequence[WebPage | FetchError]":
     """Return the page of each hit or why it cannot be read; all are read at once."""
     from concurrent.futures import ThreadPoolExecutor
 
@@ -91,7 +91,7 @@ def _read_pages(
 
     deadline = Deadline(timeout_s)
 
-    def read(hit: Hit) -> "Page | FetchError":
+    def read(hit: Hit) -> "WebPage | FetchError":
         try:
             return pages.fetch(hit.url, deadline)
         except FetchError as error:
@@ -198,7 +198,11 @@ def _article(lookup: "Lookup", query: str, about: str, max_chars: int) -> Observ
 
 
 def search_results(
-    results: Hits, read: "Sequence[Page | FetchError]", config: "LLMConfig", query: str, about: str
+    results: SearchHits,
+    read: "Sequence[WebPage | FetchError]",
+    config: "LLMConfig",
+    query: str,
+    about: str,
 ) -> Observation:
     """Show results as numbered entries, whole ones only; below the best, passages of their pages.
 
@@ -237,7 +241,7 @@ def search_results(
 def _entry(
     number: int,
     hit: Hit,
-    page: "Page | FetchError | None",
+    page: "WebPage | FetchError | None",
     room: int,
     query: str,
     about: str,
@@ -282,7 +286,7 @@ def nothing_found(outcome: NothingFound) -> Observation:
     return Observation(f"No results. {advice}")
 
 
-def _direct_documents(results: Hits) -> Iterator[Document]:
+def _direct_documents(results: SearchHits) -> Iterator[Document]:
     """Yield the answers and infoboxes of engines; their address may be empty."""
     for direct in results.direct:
         shown = excerpt(direct.lines, _LONGEST_BOX, results.query, per_line=3)

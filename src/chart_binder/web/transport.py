@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 import httpcore
 import httpx
 
-from chart_binder.errors import RefusedError, UnknownHostError
+from chart_binder.errors import AddressForbiddenError, UnknownHostError
 from chart_binder.net import Deadline, TimedStream, no_authorities, trusted_authorities
 from chart_binder.web.guard import Address, parse_address
 
@@ -94,7 +94,9 @@ class _PinnedBackend(httpcore.NetworkBackend):
         peer = ip_address(stream.get_extra_info("server_addr")[0])
         if peer not in addresses:
             stream.close()
-            raise RefusedError(f"{host} cannot be fetched: another machine answered for it")
+            raise AddressForbiddenError(
+                f"{host} cannot be fetched: another machine answered for it"
+            )
         return TimedStream(stream, self._deadline)
 
     def _addresses(self, host: str, port: int) -> Sequence[Address]:

@@ -84,7 +84,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class WikidataItem:
     """What an item says about a record.
 
     `types` are primary types of MusicBrainz or `Song`, `group_ids` are release groups of
@@ -103,7 +103,7 @@ class Item:
     problem: str
 
 
-def read_item(server: JsonServer, number: str, deadline: Deadline) -> Item:
+def read_item(server: JsonServer, number: str, deadline: Deadline) -> WikidataItem:
     """Return the item with a number such as `Q209522`, or the one that it was merged into.
 
     Raises `FetchError` if there is no such item or Wikidata could not be asked.
@@ -119,7 +119,7 @@ def read_item(server: JsonServer, number: str, deadline: Deadline) -> Item:
         raise FetchError(f"{server.home} does not answer as Wikidata does") from error
 
 
-def _item(address: str, entity: _Entity) -> Item:
+def _item(address: str, entity: _Entity) -> WikidataItem:
     labels, descriptions = dict(entity.labels), dict(entity.descriptions)
     label = labels.get("en") or labels.get("mul") or next(iter(labels.values()), _Text(entity.id))
     aliases = (name for names in dict(entity.aliases).values() for name in names)
@@ -127,7 +127,7 @@ def _item(address: str, entity: _Entity) -> Item:
     claims = dict(entity.claims)
     classes = {entity_id.id for entity_id in _values(claims.get(INSTANCE_OF, ()), _EntityId)}
     date, problem = _publication(claims.get(PUBLICATION_DATE, ()))
-    return Item(
+    return WikidataItem(
         address,
         one_line(label.value, _LONGEST_NAME),
         one_line(descriptions["en"].value, _LONGEST_NAME) if "en" in descriptions else "",

@@ -20,7 +20,7 @@ from chart_binder.errors import FetchError
 from chart_binder.files import decode_json
 from chart_binder.net import Deadline
 from chart_binder.react.sanitize import one_line
-from chart_binder.web.fetch import PROCESS_PACING, Page, Visit
+from chart_binder.web.fetch import PROCESS_PACING, Visit, WebPage
 from chart_binder.web.guard import Guard
 from chart_binder.web.page_text import from_html
 from chart_binder.web.transport import Resolve
@@ -113,7 +113,7 @@ class Article:
     a disambiguation page.
     """
 
-    page: Page
+    page: WebPage
     markup: str
     is_section: bool
     is_disambiguation: bool
@@ -123,7 +123,7 @@ class Article:
 class Lookup:
     """The article that fits best, or None, and the addresses of others by title."""
 
-    page: Page | None
+    page: WebPage | None
     others: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -163,7 +163,7 @@ class Wikipedia:
         results = self._ask({**_SEARCH, "srsearch": words}, deadline).query
         return results.search if results else ()
 
-    def _page(self, title: str, deadline: Deadline) -> Page | None:
+    def _page(self, title: str, deadline: Deadline) -> WebPage | None:
         article = self.article(title, deadline)
         return article.page if article else None
 
@@ -182,7 +182,7 @@ class Wikipedia:
         address = self.address(parsed.title)
         extract = from_html(f"<title>{html.escape(parsed.title)}</title>{parsed.text}")
         return Article(
-            Page(address, address, extract, cut or extract.cut),
+            WebPage(address, address, extract, cut or extract.cut),
             parsed.text,
             any(redirect.tofragment for redirect in parsed.redirects),
             "disambiguation" in parsed.properties,

@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.frameworks.script import ANSWER, KEYS, look_up
 from chart_binder.config import LLMConfig
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
-from chart_binder.react.conversation import Message, Reply, Terms
+from chart_binder.react.conversation import GenerationOptions, Message, Reply
 from chart_binder.react.tools import Tool
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "decisions.jsonl"
@@ -24,7 +24,7 @@ class Instant:
 
     model_id = "instant"
 
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+    def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
         """Return the reply of this turn."""
         return Reply(REPLIES[len(messages) // 2 - 1])
 

@@ -29,7 +29,7 @@ def _once() -> str | None:
         DIALECT,
         TOOLBOX,
         opening,
-        judge=lambda text, _: text,
-        watch=events.append,
+        validate_answer=lambda text, _: text,
+        on_event=events.append,
     )
     return ending.answer

@@ -29,7 +29,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import Decided
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.react.conversation import Message, Reply, Terms
+from chart_binder.react.conversation import GenerationOptions, Message, Reply
 from chart_binder.rules.decide import decide
 from chart_binder.web.fetch import PageFetcher
 from chart_binder.web.tools import web_fetch, web_search
@@ -370,7 +370,7 @@ class Player:
     readings: list[tuple[str, str]] = field(default_factory=list)
     _said: int = 0
 
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+    def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
         """Return the next reply, or a second reading."""
         asked = messages[-1].content
         if asked.startswith("# Second reading"):
@@ -382,7 +382,7 @@ class Player:
         text = self.case.replies[min(self._said, len(self.case.replies) - 1)]
         self._said += 1
         spoken = placed(_labelled(_spoken(text), self.case, evidence), self.place)
-        return Reply(_object_in(spoken) if terms.schema else spoken)
+        return Reply(_object_in(spoken) if options.schema else spoken)
 
 
 def said_of(piece: str, text: str) -> bool:

@@ -90,7 +90,7 @@ class FileOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenCase:
+class OpenFile:
     """A case that the rules left open; `file_before` is its file before the tags were read."""
 
     path: Path
@@ -113,7 +113,7 @@ class AlbumResult:
     """
 
     outcomes: tuple[FileOutcome, ...] = ()
-    open_cases: tuple[OpenCase, ...] = ()
+    open_cases: tuple[OpenFile, ...] = ()
     worker: str = ""
     requests: int = 0
 
@@ -289,7 +289,7 @@ class Worker:
 
     def gather(self, album: Album) -> AlbumResult:
         """Look up the files of an album, and decide by rules."""
-        cases: list[OpenCase] = []
+        cases: list[OpenFile] = []
         if not self.stopping.is_set():
             before = [file_status(path) for path in album.paths]
             started = time.monotonic()
@@ -308,7 +308,7 @@ class Worker:
             self.evidence.requests,
         )
 
-    def adjudicate(self, one: OpenCase) -> FileOutcome:
+    def adjudicate(self, one: OpenFile) -> FileOutcome:
         """Let the adjudicator answer an open case."""
         started = time.monotonic()
         case = case_or_error(lambda: self.decider.adjudicate(one.case))
@@ -320,12 +320,12 @@ class Worker:
         seconds = {**one.seconds, Stage.ADJUDICATE: time.monotonic() - started}
         return self.outcome(replace(one, case=case, seconds=seconds))
 
-    def apply_answer(self, one: OpenCase, result: AdjudicationResult) -> FileOutcome:
+    def apply_answer(self, one: OpenFile, result: AdjudicationResult) -> FileOutcome:
         """Decide an open case by an earlier answer to the same evidence."""
         case = case_or_error(lambda: self.decider.apply_answer(one.case, result))
         return replace(self.outcome(replace(one, case=case)), is_answered_before=True)
 
-    def outcome(self, one: OpenCase) -> FileOutcome:
+    def outcome(self, one: OpenFile) -> FileOutcome:
         """Return the outcome of a case; nothing is saved of what is no file or not looked up."""
         decision = one.case.decision
         is_kept = decision.cause is not Cause.NOT_LOOKED_UP and is_stored(one.path, decision)
@@ -338,7 +338,7 @@ class Worker:
 
     def _decide(
         self, path: Path, before: os.stat_result | None, look_up: EvidenceLookup, read_s: float
-    ) -> OpenCase:
+    ) -> OpenFile:
         moments = [time.monotonic()]
 
         def make() -> Case:
@@ -350,7 +350,7 @@ class Worker:
         moments.append(time.monotonic())
         taken = (ended - begun for begun, ended in pairwise(moments))
         stages = zip((Stage.EVIDENCE, Stage.RULES), taken, strict=False)
-        return OpenCase(path, before, case, {Stage.READ: read_s, **dict(stages)})
+        return OpenFile(path, before, case, {Stage.READ: read_s, **dict(stages)})
 
 
 class ThreadExecutor:
@@ -367,7 +367,7 @@ class ThreadExecutor:
         """Look up an album and decide by rules."""
         return self._album_threads.submit(self._worker.gather, album)
 
-    def adjudicate(self, one: OpenCase) -> "Future[FileOutcome]":
+    def adjudicate(self, one: OpenFile) -> "Future[FileOutcome]":
         """Let the adjudicator answer an open case."""
         return self._model_threads.submit(self._worker.adjudicate, one)
 

@@ -1,6 +1,6 @@
 """Run the tasks of a batch on the workers of a Dask cluster; only this process saves results.
 
-The workers find `Packed` and the functions below it by their names, so these stay: another
+The workers find `PackedRun` and the functions below it by their names, so these stay: another
 version of the program must still answer `installed` and `readied`.
 """
 
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from chart_binder.errors import CanonError, ClusterError, PluginError, UsageError
-from chart_binder.jobs.batch import Album, AlbumResult, FileOutcome, OpenCase, Worker
+from chart_binder.jobs.batch import Album, AlbumResult, FileOutcome, OpenFile, Worker
 from chart_binder.jobs.decide import Case, Cause, Decision, State
 from chart_binder.jobs.stored_decisions import file_status
 from chart_binder.react.conversation import wrap_plugin_errors
@@ -58,7 +58,7 @@ _MAX_OPEN_RUNS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedRun:
     """A run and what opens its worker, as bytes: Dask logs none, and a password may be in them."""
 
     run_id: str
@@ -77,7 +77,7 @@ class UnseenError(Exception):
 class _OpenWorker:
     """A worker that is closed when the last task that uses it is done."""
 
-    def __init__(self, setup: Packed) -> None:
+    def __init__(self, setup: PackedRun) -> None:
         self._stack = ExitStack()
         opener = pickle.loads(setup.opener)  # noqa: S301 - the sender may run any code here
         self.worker: Worker = self._stack.enter_context(opener())
@@ -92,7 +92,7 @@ _open_workers: dict[str, _OpenWorker] = {}
 _stopped: set[str] = set()
 
 
-def _open(setup: Packed) -> _OpenWorker:
+def _open(setup: PackedRun) -> _OpenWorker:
     """Return the worker of a run; the caller holds it until its task is done."""
     with _lock:
         if setup.run_id not in _open_workers:
@@ -104,7 +104,7 @@ def _open(setup: Packed) -> _OpenWorker:
         return _open_workers[setup.run_id]
 
 
-def gather_album(setup: Packed, paths: Sequence[str]) -> AlbumResult:
+def gather_album(setup: PackedRun, paths: Sequence[str]) -> AlbumResult:
     """Look up an album and decide by rules. Raises `UnseenError`, and `CanonError` as `_open`."""
     album = Album(tuple(map(Path, paths)))
     opened = _open(setup)
@@ -113,13 +113,13 @@ def gather_album(setup: Packed, paths: Sequence[str]) -> AlbumResult:
     return opened.worker.gather(album)
 
 
-def look_into(setup: Packed, waiting: OpenCase) -> FileOutcome:
+def look_into(setup: PackedRun, waiting: OpenFile) -> FileOutcome:
     """Let the adjudicator answer an open case. Raises `CanonError` if this process cannot work."""
     opened = _open(setup)
     return opened.worker.adjudicate(waiting)
 
 
-def readied(setup: Packed) -> str:
+def readied(setup: PackedRun) -> str:
     """Open what the work needs, and return the version of the program. Raises `CanonError`."""
     _open(setup)
     return installed()
@@ -227,7 +227,7 @@ def _two_processes(dask: Any, share: dict[str, int], security: object) -> Any:
 
 
 @contextmanager
-def prepare_workers(cluster: Cluster, setup: Packed) -> Iterator[None]:
+def prepare_workers(cluster: Cluster, setup: PackedRun) -> Iterator[None]:
     """Have all workers open what a run needs. Raises `ClusterError` that names the unable one."""
     _check_versions(cluster)
     with wrap_plugin_errors(lambda error: _unable("scheduler", _problem(error)), CanonError):
@@ -358,7 +358,7 @@ class DaskExecutor:
     """
 
     cluster: Cluster
-    setup: Packed
+    setup: PackedRun
     worker: Worker
     albums: int
     cases: int
@@ -396,7 +396,7 @@ class DaskExecutor:
         failed = partial(self._album_failed, album)
         return self._submit(gather_album, absolute, MUSICBRAINZ, with_own_paths, failed)
 
-    def adjudicate(self, one: OpenCase) -> "Future[FileOutcome]":
+    def adjudicate(self, one: OpenFile) -> "Future[FileOutcome]":
         """Let the adjudicator answer an open case."""
         return self._submit(
             look_into,
@@ -441,7 +441,7 @@ class DaskExecutor:
 
     def _submit(
         self,
-        task: Callable[[Packed, Any], Any],
+        task: Callable[[PackedRun, Any], Any],
         argument: object,
         resource: str,
         convert: Callable[[Any], Any],
@@ -491,7 +491,7 @@ class DaskExecutor:
                 )
             return self.worker.gather(album)  # gone everywhere, as each file's error says
         case = _killed(error, Case(Decision(State.ERROR)))
-        open_cases = (OpenCase(path, file_status(path), case) for path in album.paths)
+        open_cases = (OpenFile(path, file_status(path), case) for path in album.paths)
         return AlbumResult(tuple(map(self.worker.outcome, open_cases)))
 
 

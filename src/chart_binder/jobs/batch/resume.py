@@ -40,7 +40,7 @@ _OPTIONS_WITHOUT_EFFECT = frozenset({
 """Options that change neither which files are decided nor the evidence for them."""
 
 
-class Which(StrEnum):
+class FileSelection(StrEnum):
     """What `--only` selects: files by the state of their last decision, or of collections."""
 
     UNDECIDED = "undecided"
@@ -62,7 +62,7 @@ class ResumeCheck:
     store: "Store"
     versions: stored_decisions.RunVersions
     overrides: Callable[[], Mapping[str, OverrideRecord]]
-    only: frozenset[Which] = frozenset()
+    only: frozenset[FileSelection] = frozenset()
     refresh: bool = False
     runs: frozenset[str] = frozenset()
     is_frozen: bool = False
@@ -75,7 +75,7 @@ class ResumeCheck:
             try:
                 is_due, outcome = self.check_file(path, kept)
             except DamagedRecordError as error:  # it counts as an error
-                is_due = not self.only or Which.ERROR in self.only
+                is_due = not self.only or FileSelection.ERROR in self.only
                 done = "decided again" if is_due else "left out"
                 outcome = None
                 _log.warning("%s: %s: %s", quoted(path), done, error)

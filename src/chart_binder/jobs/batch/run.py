@@ -23,7 +23,7 @@ from chart_binder.jobs.batch import (
     Album,
     AlbumResult,
     FileOutcome,
-    OpenCase,
+    OpenFile,
     Stage,
     ThreadExecutor,
     Worker,
@@ -331,8 +331,8 @@ class BatchRun:
     """Returns whether a file is finished elsewhere, because its year is to be asked for."""
     is_cut_short: bool = False
     _futures: dict["Future[Any]", Callable[[Any], None]] = field(default_factory=dict)
-    _waiting: deque[OpenCase] = field(default_factory=deque)
-    _adjudicated: dict[str, list[OpenCase]] = field(default_factory=dict)
+    _waiting: deque[OpenFile] = field(default_factory=deque)
+    _adjudicated: dict[str, list[OpenFile]] = field(default_factory=dict)
     _albums_out: int = 0
     _has_more: bool = True
     _is_idle: bool = False
@@ -418,7 +418,7 @@ class BatchRun:
     def _decide(self, request: BundleRequest) -> None:
         """Decide a bundle by rules, in this thread; it is no file, and not saved."""
         case = case_or_error(lambda: self.worker.decider.decide_by_rules(request.bundle()))
-        one = OpenCase(Path(request.name), None, case, is_given=True)
+        one = OpenFile(Path(request.name), None, case, is_given=True)
         if self.worker.decider.needs_adjudicator(case):
             self._waiting.append(one)
         else:
@@ -491,7 +491,7 @@ class BatchRun:
             args = (name, words, service.failures_in_a_row, service.last_error)
             _log.warning("%s %s: it failed %d times in a row: %s", *args)
 
-    def _given_up(self, one: OpenCase) -> FileOutcome:
+    def _given_up(self, one: OpenFile) -> FileOutcome:
         """Return the outcome of a case for which the failing model is not asked."""
         failed = f"it failed {self.model.failures_in_a_row} times: {self.model.last_error}"
         why = f"the model was not asked, for {failed}"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from chart_binder.react.steps import Malformed
+from chart_binder.react.steps import Unreadable
 
 Writing: TypeAlias = Literal["classic", "pause", "labels", "tags", "object"]
 """How a step was written; `labels` are those that `classic` and `pause` share."""
@@ -117,7 +117,7 @@ class Defect:
     tool: str = ""
     notes: tuple[str, ...] = ()
 
-    def worded(self, wording: Wording) -> Malformed:
+    def worded(self, wording: Wording) -> Unreadable:
         """Return the advice about it: what it is, then the form that is right."""
         sentence = SENTENCES[self.kind].format(
             action=wording.action,
@@ -130,10 +130,10 @@ class Defect:
         )
         if self.kind == "given":
             right = wording.call.replace("{tool}", self.tool or _ANY_TOOL)
-            return Malformed(f"{sentence}\n{right}", self.notes)
+            return Unreadable(f"{sentence}\n{right}", self.notes)
         call = wording.call.replace("{tool}", _ANY_TOOL)
         form = f"{call}\nor, when you know enough,\n{wording.finish}"
-        return Malformed(f"{sentence} Write either\n{form}", self.notes)
+        return Unreadable(f"{sentence} Write either\n{form}", self.notes)
 
 
 def _with_article(noun: str) -> str:

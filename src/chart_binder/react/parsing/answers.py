@@ -20,9 +20,9 @@ from chart_binder.react.parsing.lenient_json import (
     read_strictly,
 )
 from chart_binder.react.parsing.lexer import speak
-from chart_binder.react.parsing.steps import Found, first_step
+from chart_binder.react.parsing.steps import FoundStep, first_step
 from chart_binder.react.parsing.turns import ASKING, find_turn
-from chart_binder.react.steps import Finish
+from chart_binder.react.steps import FinalAnswer
 
 Answer: TypeAlias = tuple[dict[str, object], tuple[str, ...]]
 
@@ -92,7 +92,11 @@ def whole_answer(reply: str) -> str | None:
     spoken = speak(reply)
     turn = find_turn(spoken.text, NO_DIALECT)
     outcome = first_step(turn)
-    if isinstance(outcome, Found) and isinstance(outcome.step, Finish) and not spoken.undivided:
+    if (
+        isinstance(outcome, FoundStep)
+        and isinstance(outcome.step, FinalAnswer)
+        and not spoken.undivided
+    ):
         return outcome.step.answer
     is_broken_off = spoken.unclosed or turn.notes or turn.refused - {"unlabelled", "shown"}
     if outcome or is_broken_off or turn.ended_by or ASKING.search(turn.text):
@@ -113,7 +117,7 @@ _OPENING_FENCE: Final = re.compile(
 )
 
 
-def unlabelled_answer(reply: str, keys: Sequence[str] = ()) -> Finish | None:
+def unlabelled_answer(reply: str, keys: Sequence[str] = ()) -> FinalAnswer | None:
     """Return the answer in a reply that is nothing but one JSON object, or None.
 
     The object may be fenced, and sentences may stand before it that are the model's own. It has the
@@ -138,7 +142,7 @@ def unlabelled_answer(reply: str, keys: Sequence[str] = ()) -> Finish | None:
     if after or "```" in before or "~~~" in before or not is_given(before, is_labelled=False):
         return None
     notes = (*spoken.notes, "an answer without its label")
-    return Finish(turn.text[at:end], without_thought(before.strip()), notes)
+    return FinalAnswer(turn.text[at:end], without_thought(before.strip()), notes)
 
 
 def _is_allowed(directive: Directive) -> bool:

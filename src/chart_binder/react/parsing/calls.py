@@ -27,9 +27,9 @@ from chart_binder.react.parsing.lenient_json import (
     scan_string,
     skip_space,
 )
-from chart_binder.react.steps import Act, Finish
+from chart_binder.react.steps import FinalAnswer, ToolCall
 
-Taken: TypeAlias = Act | Finish | Defect
+Taken: TypeAlias = ToolCall | FinalAnswer | Defect
 """A step, or why what asks for one is none."""
 Given: TypeAlias = tuple[Mapping[str, object] | str, tuple[str, ...]]
 """The arguments of a call, and notes on what was repaired."""
@@ -93,10 +93,10 @@ def announces(name: str) -> bool:
     return _NAMES.get(folded(name)) == "announcement"
 
 
-def identified(calls: Sequence[Act]) -> list[Act]:
+def identified(calls: Sequence[ToolCall]) -> list[ToolCall]:
     """Return calls each with an id of its own: the one it has, else the next free number."""
     used: set[str] = set()
-    named: list[Act] = []
+    named: list[ToolCall] = []
     for number, call in enumerate(calls, start=1):
         own = call.id
         if not re.fullmatch(r"[\w.:-]{1,64}", own) or own in used:
@@ -133,13 +133,15 @@ def read_turn(turn: Mapping[str, object], *, tagged: bool = False) -> Taken | No
         step = _read_calls(calls if isinstance(calls, list) else [calls])
     else:
         step = _step_of(parts, others, tagged=tagged)
-    if isinstance(step, Finish) and parts.get("observation", "") not in ("", [], {}):
+    if isinstance(step, FinalAnswer) and parts.get("observation", "") not in ("", [], {}):
         return Defect("observation")
-    if isinstance(step, Finish) and turn.get("role") in _OTHERS:
+    if isinstance(step, FinalAnswer) and turn.get("role") in _OTHERS:
         return Defect("speaker")
-    if isinstance(step, Act | Finish) and isinstance(thought := parts.get("thought"), str):
+    if isinstance(step, ToolCall | FinalAnswer) and isinstance(
+        thought := parts.get("thought"), str
+    ):
         step = replace(step, thought=step.thought or thought)
-    if isinstance(step, Act):
+    if isinstance(step, ToolCall):
         ids = (str(turn[key]) for key in _IDS if isinstance(turn.get(key), str | int))
         step = replace(step, id=step.id or next(ids, ""))
     return step
@@ -165,7 +167,7 @@ def _step_of(
         if is_call or tagged:
             return step_named(name, given) if is_call else None
     is_other = any(isinstance(other, str | list | dict) for other in others.values() if other)
-    return Finish(_as_text(parts["answer"])) if "answer" in parts and not is_other else None
+    return FinalAnswer(_as_text(parts["answer"])) if "answer" in parts and not is_other else None
 
 
 def _read_calls(calls: Sequence[object]) -> Taken | None:
@@ -175,23 +177,23 @@ def _read_calls(calls: Sequence[object]) -> Taken | None:
     if not found:
         return None
     first, *further = found
-    if isinstance(first, Act):
-        return replace(first, also=tuple(step for step in further if isinstance(step, Act)))
-    return Defect("called") if isinstance(first, Finish) and further else first
+    if isinstance(first, ToolCall):
+        return replace(first, also=tuple(step for step in further if isinstance(step, ToolCall)))
+    return Defect("called") if isinstance(first, FinalAnswer) and further else first
 
 
-def step_named(name: str, given: object) -> Act | Finish:
+def step_named(name: str, given: object) -> ToolCall | FinalAnswer:
     """Return the call of a tool, or the answer where a name such as `finish` stands for it."""
     if isinstance(given, str) and given.lstrip().startswith("{"):
         with suppress(LenientJSONError):
             given = read_json(given)[0]
     if not is_finisher(clean_name(name)):
         bare = given if isinstance(given, Mapping) else _as_text(given) or {}
-        return Act(clean_name(name), bare)
+        return ToolCall(clean_name(name), bare)
     if isinstance(given, Mapping) and len(given) == 1:
         (key, inner), *_ = given.items()
         given = inner if _ROLES.get(folded(key)) in ("answer", "input") else given
-    return Finish(_as_text(given))
+    return FinalAnswer(_as_text(given))
 
 
 def _as_text(value: object) -> str:
@@ -205,7 +207,7 @@ def read_object(text: str, *, tagged: bool) -> tuple[Taken | None, int]:
         step = read_turn(found.value, tagged=tagged)
     else:
         step = _read_calls(found.value) if isinstance(found.value, list) else None
-    if isinstance(step, Finish) and any("missing last" in note for note in found.notes):
+    if isinstance(step, FinalAnswer) and any("missing last" in note for note in found.notes):
         raise LenientJSONError("its last bracket is missing")
     return step and replace(step, notes=(*found.notes, *step.notes)), found.end
 
@@ -236,11 +238,11 @@ def read_action(own: str, given: str | None) -> Taken | None:
     except LenientJSONError as error:
         return Defect("given", str(error), name)
     if not is_finisher(name):
-        return Act(name, arguments, notes=notes)
+        return ToolCall(name, arguments, notes=notes)
     if isinstance(arguments, Mapping) and arguments:
         return step_named(name, arguments)
     answer = (given or rest).strip().lstrip(":：").strip()
-    return Finish(answer) if answer.strip("()") else None
+    return FinalAnswer(answer) if answer.strip("()") else None
 
 
 def _given(name: str, rest: str, given: str | None) -> Given:
@@ -449,7 +451,7 @@ def call_in(body: str, tag: Directive) -> Taken | None:
         found = re.search(r"[\"'](?:name|tool|action)[\"']\s*:\s*[\"']([\w.-]{1,80})", body)
         named = named or (found[1] if found else "")
         return Defect("given" if tag.closed or named else "turn", str(error), named)
-    return replace(step, id=identifier) if isinstance(step, Act) and identifier else step
+    return replace(step, id=identifier) if isinstance(step, ToolCall) and identifier else step
 
 
 def _named_call(named: str, attributes: dict[str, str], body: str, tag: Directive) -> Taken:
@@ -478,7 +480,7 @@ def _unnamed_call(body: str) -> Taken | None:
             is_none = re.search(r"[\"'](?:name|tool|action)[\"']\s*:", body)
             return None if is_none else Defect("no tool")
         steps.append(step)
-        body = body[end:].lstrip() if isinstance(step, Act) else ""
+        body = body[end:].lstrip() if isinstance(step, ToolCall) else ""
     first, *further = steps
-    also = [call for step in further if isinstance(step, Act) for call in step.calls]
-    return replace(first, also=(*first.also, *also)) if isinstance(first, Act) else first
+    also = [call for step in further if isinstance(step, ToolCall) for call in step.calls]
+    return replace(first, also=(*first.also, *also)) if isinstance(first, ToolCall) else first

@@ -47,8 +47,8 @@ from chart_binder.react.parsing.lenient_json import (
 )
 from chart_binder.react.parsing.lexer import own_turn, speak
 from chart_binder.react.parsing.thinking import Spoken
-from chart_binder.react.parsing.turns import ASKING, INVENTED, Turn, find_turn, object_end
-from chart_binder.react.steps import Act, Finish, Step
+from chart_binder.react.parsing.turns import ASKING, INVENTED, ReplyTurn, find_turn, object_end
+from chart_binder.react.steps import FinalAnswer, Step, ToolCall
 
 _MAX_REFUSED: Final = 4
 """After so many answers that are somebody else's no further one is looked at."""
@@ -73,17 +73,17 @@ _CLOSING_TAGS: Final = re.compile(r"\A(?:\s{0,80}</[\w ]{1,24}>)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundStep:
     """A step, and where its words begin and end."""
 
-    step: Act | Finish
+    step: ToolCall | FinalAnswer
     start: int
     end: int
     writing: Writing = "labels"
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedStep:
     """Why words that ask for a step are not taken; if `last`, nothing behind them counts either."""
 
     defect: Defect
@@ -97,14 +97,14 @@ class SkipTo:
     at: int
 
 
-Reading: TypeAlias = Found | Refused | SkipTo
+Reading: TypeAlias = FoundStep | RefusedStep | SkipTo
 
 
-def _taken(step: Taken | None, start: int, end: int, writing: Writing) -> Found | Refused:
+def _taken(step: Taken | None, start: int, end: int, writing: Writing) -> FoundStep | RefusedStep:
     """Return a step with its place, or what a defect refuses in its place."""
-    if isinstance(step, Act | Finish):
-        return Found(step, start, end, writing)
-    return Refused(step, last=True) if step else Refused(Defect("no tool"))
+    if isinstance(step, ToolCall | FinalAnswer):
+        return FoundStep(step, start, end, writing)
+    return RefusedStep(step, last=True) if step else RefusedStep(Defect("no tool"))
 
 
 def read_reply(reply: str, rules: DialectRules) -> Step:
@@ -113,12 +113,18 @@ def read_reply(reply: str, rules: DialectRules) -> Step:
     turn = find_turn(_on_own_lines(spoken.text), rules)
     outcome = first_step(turn)
     notes = (*spoken.notes, *turn.notes)
-    if isinstance(outcome, Found) and isinstance(outcome.step, Finish) and spoken.undivided:
-        outcome = Refused(Defect("thought"))
-    if isinstance(outcome, Found):
+    if (
+        isinstance(outcome, FoundStep)
+        and isinstance(outcome.step, FinalAnswer)
+        and spoken.undivided
+    ):
+        outcome = RefusedStep(Defect("thought"))
+    if isinstance(outcome, FoundStep):
         step = _finished(outcome, turn, notes)
         return (
-            replace(step, answer=_literal(reply, step.answer)) if isinstance(step, Finish) else step
+            replace(step, answer=_literal(reply, step.answer))
+            if isinstance(step, FinalAnswer)
+            else step
         )
     defect = outcome.defect if outcome else _defect(spoken, turn)
     return replace(defect, notes=(*notes, *defect.notes)).worded(rules.wording)
@@ -150,9 +156,9 @@ def _literal(reply: str, answer: str) -> str:
 # The first step.
 
 
-def first_step(turn: Turn) -> Found | Refused | None:
+def first_step(turn: ReplyTurn) -> FoundStep | RefusedStep | None:
     """Return the step of what comes first: a label, a tag, an object, a call as in Python."""
-    shown: Found | None = None
+    shown: FoundStep | None = None
     passed_on = read_to = 0  # what stands before `read_to` belongs to an earlier step
     for place, directive in enumerate(turn.directives):
         reader = _READERS.get(directive.kind)
@@ -162,11 +168,15 @@ def first_step(turn: Turn) -> Found | Refused | None:
         if isinstance(reading, SkipTo):
             read_to = reading.at
             continue
-        call = reading if isinstance(reading, Found) and isinstance(reading.step, Act) else None
+        call = (
+            reading
+            if isinstance(reading, FoundStep) and isinstance(reading.step, ToolCall)
+            else None
+        )
         is_shown = directive.is_fenced and (call is not None or directive.kind != "object")
-        if isinstance(reading, Found) and call is None and not is_shown:
+        if isinstance(reading, FoundStep) and call is None and not is_shown:
             reading = _answered(turn, place, reading, is_called=shown is not None)
-        if isinstance(reading, Refused) and not reading.last:
+        if isinstance(reading, RefusedStep) and not reading.last:
             turn.refused.add(reading.defect.kind)
             passed_on += reading.defect.kind == "passed on"
         elif not is_shown:
@@ -179,22 +189,24 @@ def first_step(turn: Turn) -> Found | Refused | None:
     return shown
 
 
-def _answered(turn: Turn, place: int, answer: Found, *, is_called: bool) -> Found | Refused:
+def _answered(
+    turn: ReplyTurn, place: int, answer: FoundStep, *, is_called: bool
+) -> FoundStep | RefusedStep:
     """Return an answer, unless it is somebody else's or rests on what the model made up."""
     if is_called:
-        return Refused(Defect("called"), last=True)
+        return RefusedStep(Defect("called"), last=True)
     if is_introduced(turn.said, answer.start):
-        return Refused(Defect("passed on"))
+        return RefusedStep(Defect("passed on"))
     is_observed = "observation in a fence" in turn.refused or (
         pattern("observed_key").search(turn.text, 0, answer.start) is not None
     )
     if is_observed or holds_foreign(turn.said[: answer.start]):
-        return Refused(Defect("observation"), last=True)
+        return RefusedStep(Defect("observation"), last=True)
     doubt = _doubt(turn, place) if turn.directives[place].kind == "answer" else ""
-    return Refused(Defect(doubt), last=doubt != "undone") if doubt else answer
+    return RefusedStep(Defect(doubt), last=doubt != "undone") if doubt else answer
 
 
-def _doubt(turn: Turn, place: int) -> str:
+def _doubt(turn: ReplyTurn, place: int) -> str:
     """Return why an answer may not be all that the model means; a call makes one `undone`."""
     answer, end = _answer_words(turn, place)
     meaning = _meaning(answer)
@@ -202,7 +214,7 @@ def _doubt(turn: Turn, place: int) -> str:
         other = turn.directives[at]
         if other.kind in ("action", "call") and not other.is_fenced:
             call = _READERS[other.kind](turn, at)
-            if "{" in answer and isinstance(call, Found) and isinstance(call.step, Act):
+            if "{" in answer and isinstance(call, FoundStep) and isinstance(call.step, ToolCall):
                 return "undone"
         words = _answer_words(turn, at)[0] if other.kind == "answer" and not other.is_fenced else ""
         if words and words != answer and _meaning(words) != meaning:
@@ -213,7 +225,7 @@ def _doubt(turn: Turn, place: int) -> str:
     return "cut" * _is_cut(turn, turn.directives[place], end)
 
 
-def _words(turn: Turn, place: int) -> tuple[str, int]:
+def _words(turn: ReplyTurn, place: int) -> tuple[str, int]:
     """Return the words of a label or tag, and where they end at the latest."""
     directive = turn.directives[place]
     following = (other.start for other in turn.directives[place + 1 : place + 2])
@@ -227,7 +239,7 @@ def _without_emphasis(words: str, directive: Directive) -> str:
     return words if "[" in mark else words.removesuffix(mark).rstrip()
 
 
-def _read_action_at(turn: Turn, place: int) -> Reading:
+def _read_action_at(turn: ReplyTurn, place: int) -> Reading:
     directive = turn.directives[place]
     words, end = _words(turn, place)
     arguments: str | None = None
@@ -240,18 +252,18 @@ def _read_action_at(turn: Turn, place: int) -> Reading:
     return _taken(read_action(words, arguments), directive.start, end, writing)
 
 
-def _read_answer_at(turn: Turn, place: int) -> Reading:
+def _read_answer_at(turn: ReplyTurn, place: int) -> Reading:
     """Return the answer in a tag, or under a label up to what asks for something else."""
     directive = turn.directives[place]
     answer, _ = _answer_words(turn, place)
     if not answer:
-        return Refused(Defect("empty answer"))
+        return RefusedStep(Defect("empty answer"))
     if directive.is_tag:
-        return Found(Finish(answer), directive.start, directive.after, "tags")
-    return Found(Finish(answer), directive.start, turn.end)
+        return FoundStep(FinalAnswer(answer), directive.start, directive.after, "tags")
+    return FoundStep(FinalAnswer(answer), directive.start, turn.end)
 
 
-def _answer_words(turn: Turn, place: int) -> tuple[str, int]:
+def _answer_words(turn: ReplyTurn, place: int) -> tuple[str, int]:
     """Return the words of an answer, and where they end."""
     directive = turn.directives[place]
     if directive.is_tag:
@@ -279,7 +291,7 @@ def _meaning(answer: str) -> object:
     return answer
 
 
-def _is_cut(turn: Turn, answer: Directive, end: int) -> bool:
+def _is_cut(turn: ReplyTurn, answer: Directive, end: int) -> bool:
     """Tell whether an answer in words may go on behind its end, at what looks like a label."""
     if answer.is_tag:
         return f"</{answer.name}" in turn.text[answer.after : turn.end].casefold()
@@ -287,31 +299,31 @@ def _is_cut(turn: Turn, answer: Directive, end: int) -> bool:
     return end < (turn.end if is_stop else len(turn.text))
 
 
-def _read_call_at(turn: Turn, place: int) -> Reading:
+def _read_call_at(turn: ReplyTurn, place: int) -> Reading:
     """Return the call in a tag, with those in the tags that follow it."""
     directive = turn.directives[place]
     further = turn.directives[place + 1 :]
     if directive.kind == "calls" and further and further[0].kind == "call":
         return SkipTo(directive.value)  # a tag around calls with a tag each
     step = call_in(turn.text[directive.value : directive.end], directive)
-    if not isinstance(step, Act):
+    if not isinstance(step, ToolCall):
         return _taken(step, directive.start, directive.after, "tags")
     end = directive.after
     also = list(step.also)
     for other in (each for each in further if each.kind != "thought"):
         is_next = other.kind == "call" and other.is_fenced == directive.is_fenced
         next_step = call_in(turn.text[other.value : other.end], other) if is_next else None
-        if not isinstance(next_step, Act) or len(also) >= _MAX_CALLS:
+        if not isinstance(next_step, ToolCall) or len(also) >= _MAX_CALLS:
             break
         also += [replace(next_step, also=()), *next_step.also]
         end = other.after
-    return Found(replace(step, also=tuple(also)), directive.start, end, "tags")
+    return FoundStep(replace(step, also=tuple(also)), directive.start, end, "tags")
 
 
 # Steps without label or tag.
 
 
-def _read_object_at(turn: Turn, place: int) -> Reading:
+def _read_object_at(turn: ReplyTurn, place: int) -> Reading:
     """Read an object that begins a line as a whole turn; or return where to look on."""
     at = turn.directives[place].value
     body = turn.text[at : turn.end]
@@ -323,20 +335,20 @@ def _read_object_at(turn: Turn, place: int) -> Reading:
         step, length = read_object(body if is_strict else body[:fence], tagged=False)
     except LenientJSONError as error:
         if _OBJECT_OF_TURN.match(body):
-            return Refused(Defect("turn", str(error)), last=True)
+            return RefusedStep(Defect("turn", str(error)), last=True)
         return SkipTo(turn.end)
     end = at + length
     before, after = turn.text[:at], turn.text[end : turn.end]
     is_amid = before.strip(" \t\n`~json") or after.strip(_LEFT_OVER)
-    if step is None or (isinstance(step, Finish) and is_amid):
+    if step is None or (isinstance(step, FinalAnswer) and is_amid):
         turn.refused.add("unlabelled" if step is None else "among words")
         return SkipTo(end)
-    if isinstance(step, Finish) and pattern("observed_key").search(body, 0, length):
+    if isinstance(step, FinalAnswer) and pattern("observed_key").search(body, 0, length):
         step = Defect("observation")
     return _taken(step, at, end, "object")
 
 
-def _read_named_at(turn: Turn, place: int) -> Reading:
+def _read_named_at(turn: ReplyTurn, place: int) -> Reading:
     """Read the call of a tool by its name, unless words go on behind it."""
     call = turn.directives[place]
     given = turn.text[call.value : turn.end]
@@ -358,18 +370,18 @@ def _read_named_at(turn: Turn, place: int) -> Reading:
         is_arrow = re.match(r"[)\]`]{0,3}[ ]?(?:[-=]+>|→|[:=：]|returns?)", rest)
         if is_finisher(call.name) or (re.search(r"\w", rest) and not is_arrow):
             return SkipTo(call.start)
-        step = Act(call.name, arguments, notes=notes)
-    if not isinstance(step, Act):
+        step = ToolCall(call.name, arguments, notes=notes)
+    if not isinstance(step, ToolCall):
         return SkipTo(call.start)
-    return Found(step, call.start, turn.end, "object")
+    return FoundStep(step, call.start, turn.end, "object")
 
 
-_READERS: Final[Mapping[str, Callable[[Turn, int], Reading]]] = {
+_READERS: Final[Mapping[str, Callable[[ReplyTurn, int], Reading]]] = {
     "action": _read_action_at,
     "answer": _read_answer_at,
     "call": _read_call_at,
     "calls": _read_call_at,
-    "input": lambda _turn, _place: Refused(Defect("input")),  # it counts with its action alone
+    "input": lambda _turn, _place: RefusedStep(Defect("input")),  # it counts with its action alone
     "object": _read_object_at,
     "named": _read_named_at,
 }
@@ -378,7 +390,7 @@ _READERS: Final[Mapping[str, Callable[[Turn, int], Reading]]] = {
 # What a reply comes to.
 
 
-def _finished(taken: Found, turn: Turn, notes: tuple[str, ...]) -> Act | Finish:
+def _finished(taken: FoundStep, turn: ReplyTurn, notes: tuple[str, ...]) -> ToolCall | FinalAnswer:
     step = taken.step
     own_notes = turn.rules.notes_on(taken.writing)
     after = turn.text[min(taken.end, len(turn.text)) :]
@@ -388,9 +400,9 @@ def _finished(taken: Found, turn: Turn, notes: tuple[str, ...]) -> Act | Finish:
     if INVENTED not in notes and any(map(begins_observation, after.split("\n", _MAX_LINES))):
         notes += (INVENTED,)
     if after.strip(_LEFT_OVER):
-        last = "final answer" if isinstance(step, Finish) else "PAUSE" if paused else "action"
+        last = "final answer" if isinstance(step, FinalAnswer) else "PAUSE" if paused else "action"
         own_notes += (f"text after {'' if paused else 'the '}{last} discarded",)
-    if isinstance(step, Act):
+    if isinstance(step, ToolCall):
         calls = identified(step.calls) if turn.rules.several else [replace(step, id="")]
         own_notes += ("further calls discarded",) if len(calls) < len(step.calls) else ()
         step = replace(calls[0], also=tuple(calls[1:]))
@@ -398,7 +410,7 @@ def _finished(taken: Found, turn: Turn, notes: tuple[str, ...]) -> Act | Finish:
     return replace(step, thought=thought, notes=(*notes, *step.notes, *own_notes))
 
 
-def _thought(turn: Turn, end: int) -> str:
+def _thought(turn: ReplyTurn, end: int) -> str:
     """Return the words before a step without the label of the first thought, or tags around it."""
     words: list[str] = []
     at = 0
@@ -413,7 +425,7 @@ def _thought(turn: Turn, end: int) -> str:
     return _WRAPPER_BEGINS.sub("", before).strip()
 
 
-def _defect(spoken: Spoken, turn: Turn) -> Defect:
+def _defect(spoken: Spoken, turn: ReplyTurn) -> Defect:
     """Name the one defect that explains best why there is no step."""
     inline = ASKING.search(turn.text)
     shown = f"{inline[0]}>" if inline and inline[0][0] == "<" else inline[0] if inline else ""

@@ -100,7 +100,7 @@ _PLAIN_TAG: Final = re.compile(r"br|hr|json|\d+|\w*input|action\w*|tool_\w+")
 
 
 @dataclass(slots=True)
-class Turn:
+class ReplyTurn:
     """A turn: its live directives, and what of its text is thought.
 
     `said` has blanks for thoughts. The label or tag of the kind `ended_by` ends the turn at `end`.
@@ -120,9 +120,9 @@ class Turn:
     inline: str = ""
 
 
-def find_turn(text: str, rules: DialectRules) -> Turn:
+def find_turn(text: str, rules: DialectRules) -> ReplyTurn:
     """Return the turn in what a model says outside its thoughts."""
-    turn = Turn(text, rules, len(text))
+    turn = ReplyTurn(text, rules, len(text))
     tags = find_tags(text)
     turn.thoughts = _thoughts_in(text, tags)
     turn.said = _blanked(text, turn.thoughts)
@@ -192,7 +192,7 @@ def _thoughts_in(text: str, tags: list[Directive]) -> list[Span]:
     return [(0, ends[-1])] if ends and not is_fenced else spans
 
 
-def _ends_turn(turn: Turn, found: Directive) -> bool:
+def _ends_turn(turn: ReplyTurn, found: Directive) -> bool:
     """Tell whether a label or tag is not of the model's own turn any more."""
     if is_within(turn.thoughts, found.start):
         return found.is_tag and found.kind == "observation"
@@ -209,7 +209,7 @@ def _ends_turn(turn: Turn, found: Directive) -> bool:
     return found.kind == "pause" or not found.is_fenced or found.name == "output"
 
 
-def _is_live(turn: Turn, found: Directive) -> bool:
+def _is_live(turn: ReplyTurn, found: Directive) -> bool:
     """Tell whether a label or tag counts, and note why it does not."""
     if found.is_tag and found.kind == "thought" and found.closed:
         if ASKING.search(turn.text, found.value, found.end):
