@@ -362,7 +362,7 @@ def _parts(tally: "Tally", total: int, noun: str) -> Iterator[str]:
 def _requests(of_workers: int = 0) -> Iterator[str]:
     """Yield how many requests were sent; on a cluster only its workers count them."""
     client: Any = sys.modules.get("chart_binder.musicbrainz.client")  # where something is asked
-    if sent := max(of_workers, client.Server.sent_by_all if client else 0):
+    if sent := max(of_workers, client.MusicBrainzServer.sent_by_all if client else 0):
         yield counted(sent, "request")
 
 
