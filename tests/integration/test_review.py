@@ -102,7 +102,11 @@ def test_open_cases_are_listed_by_folder_and_state(canon: Canon, open_song: Path
         (gone, 1, "no such file"),
         ("--state=undecided,unmatched", 3, "1 to look at"),
         ("--state=undecided", 3, "1 to look at"),
-        ("--state=decided", 2, "found 'decided'; review, undecided, unmatched, unreadable are"),
+        (
+            "--state=decided",
+            2,
+            "found 'decided'; review, undecided, unmatched, unreadable, year are",
+        ),
     ):
         canon("review", "list", argument).must_end(status, told)
 

@@ -4,9 +4,18 @@ from pathlib import Path
 
 from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.fields import all_fields
-from golden.bundles import Bundle
-from integration.conftest import Canon
-from integration.services import TRUSTING, UNSURE, adjudicating, answering, asking, file_of
+from golden.bundles import Bundle, year_only_single
+from integration.conftest import Canon, in_store
+from integration.services import (
+    TRUSTING,
+    UNSURE,
+    adjudicating,
+    answering,
+    asking,
+    file_of,
+    final,
+)
+from integration.terminal import walking
 from llm.verdicts.play import load_evidence
 from servers.musicbrainz import MusicBrainzStandIn
 from servers.ollama import OllamaStandIn
@@ -92,6 +101,55 @@ def test_a_year_that_nobody_tells_leaves_the_decision_and_says_what_is_missing(
         assert "the model cannot tell" in shown
 
 
+def test_a_proposed_year_waits_beside_open_cases_and_accepting_it_keeps_the_year(
+    canon: Canon, home: Path
+) -> None:
+    bundle = compilation()
+    files = [file_of(bundle, home, f"{n}.flac", date="1999") for n in range(2)]
+    with (
+        MusicBrainzStandIn([bundle]) as mb,
+        Pages({"/tram": PAGE}) as pages,
+        Searxng({f"Lena Frost {QUERY}": [hit(f"{pages.url}/tram", "Slow Tram")]}) as search,
+        OllamaStandIn(answering(*[ANSWER] * 9)) as model,
+    ):
+        settings = asking(mb) | adjudicating(model, search, pages) | ALONE
+        canon("decide", *files, **settings).must_end(0)
+        canon("ls", "state:review,undecided").must_end(0)
+        assert canon("review", "list", "--state=review,undecided").must_end(0).out == ""
+        told = "the group is decided, and a first date is proposed: 1977-10-07"
+        assert told in " ".join(canon("review", "list").must_end(3, "(and 1 more)").out.split())
+        line = canon("review", "list", "--state=year", "--output=json").must_end(3).line
+        assert (line["state"], line["files"]) == ("decided", 2)
+        assert line["proposal"]["first_date"] == "1977-10-07"
+        canon("review", "show", files[0]).must_end(3, told, "next: canon review accept")
+        canon("review", "reject", files[1], "--reason=no", "--dry-run").must_end(0)
+        canon("review", "accept", files[0]).must_end(0, "first out    1977-10-07")
+        canon("review", "list").must_end(0)
+        ran = canon("decide", *files, "--output=json", **settings).must_end(0)
+    for line in ran.lines:
+        assert (line["decided_by"], line["crg_title"]) == ("rules", "Best")
+        assert (line["first_release"]["date"], line["first_release"]["by"]) == (
+            "1977-10-07", "person",
+        )  # fmt: skip
+    canon("review", "accept", files[0]).must_end(1, "decided by the rules")
+
+
+def test_a_rejected_year_leaves_the_queue_and_the_decision(canon: Canon, home: Path) -> None:
+    bundle = compilation()
+    file = file_of(bundle, home, date="1999")
+    with (
+        MusicBrainzStandIn([bundle]) as mb,
+        Pages({"/tram": PAGE}) as pages,
+        Searxng({f"Lena Frost {QUERY}": [hit(f"{pages.url}/tram", "Slow Tram")]}) as search,
+        OllamaStandIn(answering(*[ANSWER] * 9)) as model,
+    ):
+        settings = asking(mb) | adjudicating(model, search, pages) | ALONE
+        canon("decide", file, **settings).must_end(0)
+    canon("review", "reject", file, "--reason=another song").must_end(0)
+    assert canon("review", "list").must_end(0).out == ""
+    canon("write", file, "--best-known", "--apply").must_end(0, "not certain: 1981?")
+
+
 def test_the_best_known_year_is_written_with_its_mark_and_undone(canon: Canon, home: Path) -> None:
     bundle = compilation()
     file = file_of(bundle, home, date="1999")
@@ -105,3 +163,33 @@ def test_the_best_known_year_is_written_with_its_mark_and_undone(canon: Canon, h
     canon("write", file, "--best-known").must_end(0)
     canon("undo", file).must_end(0)
     assert file.read_bytes() == before
+
+
+def test_the_review_asks_the_model_about_the_case_on_the_screen(
+    canon: Canon, home: Path, environment: dict[str, str]
+) -> None:
+    """What it answers is kept for both files with that evidence, and is shown with the case."""
+    bundle = year_only_single()
+    files = [file_of(bundle, home, f"{n}.flac") for n in range(2)]
+    with (
+        MusicBrainzStandIn([bundle]) as mb,
+        Searxng() as search,
+        OllamaStandIn(answering(*[final(confidence=0.7)] * 2)) as model,
+    ):
+        canon("decide", *files, **asking(mb)).must_end(3)
+        settings = environment | asking(mb) | adjudicating(model, search)
+        with walking(home, environment | asking(mb), "review", "walk") as terminal:
+            assert "let the model look" not in terminal.until("? keys")
+        refused = settings | {"CANON_LLM__BASE_URL": "http://127.0.0.1:1"}
+        with walking(home, refused, "review", "walk") as terminal:
+            terminal.until("? keys")
+            terminal.press(("l", "http://127.0.0.1:1"), ("q", "0 reviewed"))
+        with walking(home, settings, "review", "walk") as terminal:
+            assert "l let the model look" in terminal.until("? keys")
+            terminal.press(("l", "asking llama3.2"))
+            seen = terminal.until("proposed     C2")
+            assert "--- turn 1: finish" in seen
+            assert "--- 1 of 1" in seen
+            terminal.press(("a", "accepted, with 1 more file"))
+        [run] = in_store(home, "SELECT command, counts FROM runs ORDER BY seq DESC LIMIT 1")
+        assert run == ("review", '{"review": 2}')

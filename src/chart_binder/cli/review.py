@@ -26,12 +26,13 @@ from chart_binder.errors import (
 )
 from chart_binder.files import path_text
 from chart_binder.jobs import overrides
-from chart_binder.jobs.decide import WAITING_STATES, State, read_states
+from chart_binder.jobs.decide import State, read_states
 from chart_binder.jobs.review import (
-    OPEN_STATES,
+    QUEUED,
     ReviewCase,
     find_case,
     is_overridden,
+    is_waiting,
     override_removed,
     queue_by_album,
     read_case_transcript,
@@ -73,8 +74,9 @@ def review() -> None:
     """List and show what a person has to look at, and keep their verdict.
 
     The queue is the latest decision of each file that is for review, undecided, unmatched or
-    unreadable, as long as nobody reviewed it. Files whose tags were not written are listed behind
-    it, by the reason. `canon review --interactive [PATH...]` is short for `canon review walk`.
+    unreadable, as long as nobody reviewed it, or decided with a year that a model proposes. Files
+    whose tags were not written are listed behind it, by the reason.
+    `canon review --interactive [PATH...]` is short for `canon review walk`.
 
     Exit status of list, show and walk: 0 nothing waits, 3 something does, 1 an error, 2 bad usage
     or configuration; of a verdict: 0 it is kept.
@@ -88,7 +90,7 @@ _NAME = click.argument("name", metavar="PATH_OR_DECISION", type=options.PATH)
 def _states(ctx: click.Context, param: click.Parameter, text: str) -> frozenset[str]:
     del ctx, param
     try:
-        return read_states(text, WAITING_STATES)
+        return read_states(text, QUEUED)
     except ValueError as error:
         raise UsageError(f"--state: found {path_text(text)!r}; {error}") from error
 
@@ -105,7 +107,7 @@ _STATES = options.option(
     "--state",
     "Which: one of these, or several with commas.",
     into="states",
-    default=",".join(WAITING_STATES),
+    default=",".join(QUEUED),
     show_default=True,
     callback=_states,
 )
@@ -159,7 +161,7 @@ def list_queue(
                     )
                 )
             shown, left = shown + len(album), album[-1].left - 1
-        is_whole = states == set(OPEN_STATES)
+        is_whole = states == set(QUEUED)
         unwritten = _show_unwritten(session, store, named) if is_whole else 0
     more = f", {left} more: --limit 0 lists all" if left and shown == limit else ""
     not_written = f"; {counted(unwritten, 'file')} not written" if unwritten else ""
@@ -200,7 +202,7 @@ def show(session: options.Session, name: str, transcript: bool) -> int:
         events = read_case_transcript(store, case) if transcript else ()
         kept = session.overrides
         has_override = is_overridden(case, kept)
-        waits = store.waiting.has(case.kept.id, OPEN_STATES) and not has_override
+        waits = is_waiting(store, case) and not has_override
         lapsed = override_removed(case, kept)
         verdict = None if waits else store.verdicts.on_the_same(case.kept)
     fields = review_text.case_object(case, rules, session.config) | {

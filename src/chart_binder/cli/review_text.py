@@ -87,8 +87,8 @@ def short_need(case: ReviewCase, config: Config) -> str:
         return f"damaged, decide it again: {case.damage}"
     if case.is_gone:
         return _GONE
-    if case.decision.state is State.DECIDED:  # it waits only because its override was removed
-        return _LAPSED
+    if case.decision.state is State.DECIDED:
+        return _year_proposed(case) or _LAPSED
     if case.decision.failure:
         return case.decision.failure
     if short := sources_short(case, config.llm, config.rules):
@@ -97,6 +97,12 @@ def short_need(case: ReviewCase, config: Config) -> str:
     title = case.labels.titles.get(proposal.crg_mbid) if proposal else None
     proposed = f"'{title}' is proposed" if title else ""
     return "; ".join(filter(None, (asked_briefly(case), proposed))) or _need_by_rules(case, None)
+
+
+def _year_proposed(case: ReviewCase) -> str | None:
+    """Return what is proposed about the year alone; without, the override was removed."""
+    date = case.proposal.first_date if case.proposal else None
+    return date and f"the group is decided, and a first date is proposed: {date}"
 
 
 def queued_object(case: ReviewCase, config: Config) -> dict[str, Any]:
@@ -165,10 +171,10 @@ def case_parts(
     yield ScreenPart([*recording_lines(case.decision, with_year=False)], 5, 1)
     if first and not first.year_certain:
         yield ScreenPart([*labelled("year", f"not certain: {first.because}")], 1, 0)
+    needed = ""
     if case.decision.state is State.DECIDED and not lapsed:
-        needed = ""
         yield ScreenPart([*_decided(case, verdict)])
-    else:
+    if case.is_year or lapsed or case.decision.state is not State.DECIDED:
         needed = _need(case, verdict, config, lapsed=lapsed)
         yield ScreenPart([*wrap(needed, "  Needs you: ", 4)], 6, 1)
     rows = case.rows
@@ -192,6 +198,8 @@ def _need(case: ReviewCase, verdict: Verdict | None, config: Config, *, lapsed: 
         return _LAPSED
     if failure := case.decision.failure:
         return f"{failure}: {_GONE if case.is_gone else advice_for(case.decision.cause)}"
+    if case.is_year:
+        return short_need(case, config)
     return sources_short(case, config.llm, config.rules) or _need_by_rules(case, verdict)
 
 
@@ -248,6 +256,8 @@ def _proposal_parts(case: ReviewCase, needed: str, *, whole: bool) -> Iterator[S
     result, proposal = case.result, case.proposal
     if proposal:
         named = case.labels.name_of(proposal.crg_mbid) if proposal.label else NO_GROUP
+        if proposal.first_date:
+            named = f"first released {proposal.first_date}"
         by = f"confidence {proposal.confidence:.2f}" if result else "by the rules"
         yield ScreenPart([*labelled("proposed", f"{named}, {by}")], 7, 1)
     if result is None:
@@ -294,7 +304,7 @@ def next_line(case: ReviewCase, *, lapsed: bool) -> str:
         command = ["canon", "review", "keep"]
     elif case.rows and not (lapsed or case.damage):
         command, verdict = ["canon", "review", "choose"], ["CANDIDATE"]
-        if case.proposal and case.proposal.label:
+        if case.proposal and (case.proposal.label or case.is_year):
             command, verdict = ["canon", "review", "accept"], []
     return f"next: {shlex.join([*command, path_text(case.path), *verdict])}"
 
@@ -380,7 +390,8 @@ def case_object(case: ReviewCase, verdict: Verdict | None, config: Config) -> di
             msgspec.to_builtins(row) | {"why": why.get(row.release_group)} for row in case.rows
         ],
         "to_mend": mending_pages(case, verdict),
-        "adjudication": msgspec.to_builtins(case.result),
+        "adjudication": msgspec.to_builtins(case.decision.adjudication),
+        "year_answer": msgspec.to_builtins(case.decision.year_answer or None),
         "error": case.decision.error,
         "transcript_id": case.kept.transcript_id,
     }

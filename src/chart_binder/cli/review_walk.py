@@ -37,13 +37,27 @@ from chart_binder.jobs.named_records import read_first_date
 from chart_binder.jobs.overrides import PersonChoice, VerdictResult, accept, choose, keep, reject
 from chart_binder.jobs.review import (
     ReviewCase,
+    ask_model,
+    can_be_asked,
     is_overridden,
     is_queue_empty,
+    is_waiting,
     override_removed,
     queue_by_album,
     read_case_transcript,
+    review_case,
     review_queue,
 )
+from chart_binder.jobs.stored_decisions import (
+    LazyRun,
+    RunVersions,
+    adjudicator_version,
+    new_run,
+    rules_version,
+)
+from chart_binder.llm.events import ReadingEvent, ResultEvent
+from chart_binder.react.transcript import AnyEvent, StepEvent
+from chart_binder.wiring import decider, overrides, reads_prose, transcripts_folder
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
@@ -132,7 +146,7 @@ class Walk:
 
     def _show(self, case: ReviewCase, is_back: bool = False) -> _Next:  # noqa: FBT002
         """Show a case until it is done with; one with a verdict only if the person went back."""
-        waits = self.store.waiting.has(case.kept.id, self.states)
+        waits = is_waiting(self.store, case, self.states)
         ruled = self.store.overrides.all()
         given = self._given_on(case)
         if (not waits or is_overridden(case, ruled)) and not (given and is_back):
@@ -199,8 +213,7 @@ class Walk:
                   self._say_where, case.bundle),
             "=": ("same as", "name another recording at MusicBrainz of the same performance",
                   self._say_same, case.bundle),
-            "r": ("reject",
-                  "what is proposed is wrong: asks for the reason and for what is right",
+            "r": ("reject", "what is proposed is wrong: asks for the reason and for what is right",
                   self._reject, found),
             "k": ("keep",
                   "leave it open: out of the queue until evidence, rules or the answer change",
@@ -210,9 +223,10 @@ class Walk:
                   self._not_this_recording, found),
             "f": ("accept the folder", "accept every proposal of this folder, after a list",
                   self._accept_folder, proposed),
-            "e": ("accept all with this reason",
-                  "accept every proposal with this reason, after a list",
+            "e": ("accept all with this reason", "accept proposals with this reason, after a list",
                   self._accept_equal, proposed),
+            "l": ("let the model look", "ask the model about it now, and keep what it answers",
+                  self._ask_model, self._has_model and can_be_asked(case)),
             "m": ("more", "show every candidate and release, and the model's answer",
                   self._whole, True),
             "p": ("play", "play the file", self._play, self.config.review.player),
@@ -427,6 +441,39 @@ class Walk:
         ruled = choose(self.store, case, found, reason, self.config.rules)
         return self._ruled(case, done, replace(ruled, notes=(*notes, *ruled.notes)))
 
+    @property
+    def _has_model(self) -> bool:
+        llm = self.config.llm
+        return llm.enabled and (llm.provider == "replay" or not self.config.musicbrainz.offline)
+
+    def _ask_model(self, case: ReviewCase) -> _Next:
+        """Ask the model about a case, and show it again with the answer unless that decides it."""
+        llm, rules = self.config.llm, self.config.rules
+        self._say(f"asking {llm.model_id}; Ctrl-C: back")
+        pipeline = decider(
+            self.config,
+            record=transcripts_folder(),
+            on_event=_print_step,
+            overruled=overrides(self.config),
+            asks_years=case.is_year or llm.ask == "year",
+        )
+        version = adjudicator_version(llm, rules, reads_prose=reads_prose(llm))
+        run = LazyRun(self.store, new_run("review", options.command_line()))
+        versions = RunVersions(run.run.id, rules_version(rules), version)
+        try:
+            decision = ask_model(self.store, case, pipeline, run, versions)
+        except KeyboardInterrupt:
+            return self._say("stopped; nothing is kept")
+        self.shown.pop()
+        latest = self.store.decisions.latest(case.kept.path)
+        answered = review_case(self.store, latest, case.files) if latest else case
+        if not is_waiting(self.store, answered, self.states):
+            because = f"{decision.state}: {decision.rationale or 'no reason was given'}"
+            return self._say(f"{path_text(case.path)}: {because}", _Next.FORWARD)
+        self.heads[answered.kept.id] = self.heads.get(case.kept.id, "again")
+        self.again.append((answered, False))
+        return _Next.FORWARD
+
     def _transcript(self, case: ReviewCase) -> _Next:
         for event in read_case_transcript(self.store, case):
             output.print_lines(progress.event_lines(event))
@@ -466,6 +513,11 @@ class Walk:
     def _say(self, text: str, then: _Next = _Next.STAY) -> _Next:
         output.print_lines(output.wrap(text))
         return then
+
+
+def _print_step(event: AnyEvent) -> None:
+    if isinstance(event, StepEvent | ReadingEvent | ResultEvent):
+        output.print_lines(progress.event_lines(event))
 
 
 def _require_candidates(case: ReviewCase) -> None:

@@ -89,6 +89,10 @@ class TranscriptRecord(msgspec.Struct, frozen=True):
 StoredCase: TypeAlias = tuple[DecisionRecord, EvidenceRecord | None, TranscriptRecord | None]
 
 
+YEAR = "year"
+"""Among states of the queue: decided by rules, with an answer of a model about the year."""
+
+
 class VerdictKind(StrEnum):
     """A person's verdict on a decision: accept it, reject it for another, or keep it as it is."""
 

@@ -77,7 +77,7 @@ NOT_ATTEMPTED = (State.UNMATCHED, State.UNREADABLE, State.ERROR)
 WAITING_STATES = (State.REVIEW, State.UNDECIDED, State.UNMATCHED, State.UNREADABLE)
 
 
-def read_states(written: str, allowed: Collection[State] = tuple(State)) -> frozenset[str]:
+def read_states(written: str, allowed: Collection[str] = tuple(State)) -> frozenset[str]:
     """Return the states that words with commas between them name. Raises `ValueError`."""
     names = {name.strip().casefold() for name in written.split(",")}
     if not names <= set(allowed):

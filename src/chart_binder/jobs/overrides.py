@@ -28,9 +28,9 @@ from chart_binder.domain.vocabulary import (
     bare_id,
 )
 from chart_binder.errors import CanonError, DamagedRecordError
-from chart_binder.jobs.decide import State, first_by_facts, override_for
+from chart_binder.jobs.decide import State, override_for
 from chart_binder.jobs.named_records import release_ids, require_home
-from chart_binder.jobs.review import ReviewCase, override_removed, same_evidence
+from chart_binder.jobs.review import ReviewCase, date_by_facts, override_removed, same_evidence
 from chart_binder.jobs.stored_decisions import read_decision, stored_bundle
 from chart_binder.rules.recordings import format_length, sorted_recordings
 
@@ -88,10 +88,16 @@ def accept(
 ) -> VerdictResult:
     """Accept the proposed release group, with the verified facts, as an override.
 
+    If the group is decided and a year is proposed, only the date is kept.
     Raises `CanonError` if nothing can be accepted, if it is unclear which recording is meant, or if
     another override contradicts it and `replaces` is false.
     """
     proposal = case.proposal
+    if proposal and proposal.first_date:
+        year = PersonChoice(first_date=proposal.first_date, recording_mbid=recording)
+        return choose(
+            store, case, year, reason or ACCEPTED, rules, replaces=replaces, is_dry=is_dry
+        )
     if proposal is None:
         _require_open(store, case)
         raise CanonError(
@@ -106,7 +112,7 @@ def accept(
     release = bare_id(proposal.rr_mbid) if proposal.rr_mbid else None
     is_of_it = case.labels.home.get(proposal.rr_mbid or "") == proposal.crg_mbid
     kept = release if is_of_it else None
-    named = PersonChoice(proposal.crg_mbid, kept, _date_by_facts(case, rules), None, recording)
+    named = PersonChoice(proposal.crg_mbid, kept, date_by_facts(case, rules), None, recording)
     override = _new_override(store, case, named, reason or ACCEPTED)
     result = _save(
         store, case, VerdictKind.ACCEPT, reason, override, replaces=replaces, is_dry=is_dry
@@ -115,17 +121,6 @@ def accept(
         return result
     note = f"the proposed release {release} is not of that release group: the rules name one"
     return msgspec.structs.replace(result, notes=(note, *result.notes))
-
-
-def _date_by_facts(case: ReviewCase, rules: RulesConfig) -> str | None:
-    """Return the first date by the verified facts of a proposal, if they change it."""
-    before = case.decision.first_release
-    if case.bundle is None or case.result is None:
-        return None
-    first = first_by_facts(case.bundle, before, case.result, rules, are_accepted=True)
-    if first is None or "/" in first.date or (before and first.date == before.date):
-        return None
-    return first.date
 
 
 def reject(
@@ -143,7 +138,9 @@ def reject(
     """
     crg = named.crg_mbid if named else None
     if named is None or crg is None:
-        return _save(store, case, VerdictKind.REJECT, reason, is_dry=is_dry)
+        is_year = case.proposal and case.proposal.first_date  # the decision stands
+        kind = VerdictKind.KEEP if is_year else VerdictKind.REJECT
+        return _save(store, case, kind, reason, is_dry=is_dry)
     says_more = named.rr_mbid or named.first_date or named.same_as
     if case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(crg) and not says_more:
         raise CanonError(
@@ -449,7 +446,7 @@ def _require_open(store: "Store", case: ReviewCase) -> None:
     decision = case.decision
     if decision.failure:
         raise CanonError(f"{case.path}: {decision.state}: {decision.failure}")
-    if override_removed(case, store.overrides.all()):
+    if case.is_year or override_removed(case, store.overrides.all()):
         return
     if decision.state is State.DECIDED and decision.adjudication is None:
         by = "a person's override" if decision.decided_by == "override" else "the rules"

@@ -1,5 +1,6 @@
 """The cases that wait for a person: their queue, and what is shown of each."""
 
+import dataclasses
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,19 +21,37 @@ from chart_binder.domain.patches import (
     PRIMARY_TYPE,
     SECONDARY_TYPES,
 )
-from chart_binder.domain.records import DecisionRecord, UnreadDecision, UnwrittenRecord, VerdictKind
+from chart_binder.domain.records import (
+    YEAR,
+    DecisionRecord,
+    UnreadDecision,
+    UnwrittenRecord,
+    VerdictKind,
+)
 from chart_binder.domain.verdict import Decided, Open, OverrideRecord, Question, Verdict
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
-from chart_binder.jobs.decide import WAITING_STATES, Decision, State, override_for
+from chart_binder.jobs.decide import (
+    WAITING_STATES,
+    Decider,
+    Decision,
+    State,
+    first_by_facts,
+    override_for,
+)
 from chart_binder.jobs.explain import reason_alone
 from chart_binder.jobs.stored_decisions import (
+    LazyRun,
+    RunVersions,
+    bundle_with_tags,
     current_decisions,
     is_below,
     path_bytes,
     path_from_bytes,
     read_decision,
+    stored_artifact,
     stored_bundle,
+    stored_case,
 )
 from chart_binder.jobs.write import NOT_DECIDED, TaggedFile, read_file_tags
 from chart_binder.llm.events import read_run
@@ -48,6 +67,8 @@ if TYPE_CHECKING:
     from chart_binder.store.decisions import UnreadHandler
 
 OPEN_STATES = tuple(state.value for state in WAITING_STATES)
+QUEUED = (*OPEN_STATES, YEAR)
+"""The states of the queue, and `YEAR` for decided files whose year a model proposes."""
 _MAX_HELD = 200
 """Cases of one folder that are read at once, to bring those of an album together."""
 _NUMBERS = ("no", "one", "two", "three", "four", "five")
@@ -92,13 +113,17 @@ class CandidateRow(msgspec.Struct, frozen=True):
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """The answer of the adjudicator, however sure, or what the rules say of cut evidence."""
+    """The answer of the adjudicator, however sure, or what the rules say of cut evidence.
+
+    If only the year is proposed, `first_date` is that, and the group is the decided one.
+    """
 
     crg_mbid: str
     rr_mbid: str | None
     confidence: float
     label: str | None
     """Absent if the evidence does not have the release group."""
+    first_date: str | None = None
 
 
 @dataclass(frozen=True)
@@ -139,8 +164,8 @@ class ReviewCase:
 
     @property
     def result(self) -> AdjudicationResult | None:
-        """The adjudicator's result, if one was asked."""
-        return self.decision.adjudication
+        """The adjudicator's result, if one was asked, be it about the year alone."""
+        return self.decision.model_answer
 
     @property
     def problem(self) -> str | None:
@@ -151,13 +176,24 @@ class ReviewCase:
     def proposal(self) -> Proposal | None:
         """The release group that the adjudicator named, or the rules by cut evidence, if any."""
         is_by_rules = self.result is None and self.decision.state is State.REVIEW
-        proposed = self.decision if is_by_rules else self.result
+        date = self._year_proposed()
+        proposed = self.decision if is_by_rules or date else self.decision.adjudication
         if proposed is None or not proposed.crg_mbid:
             return None
         group = self.labels.id_of(proposed.crg_mbid) or proposed.crg_mbid
         release = self.labels.id_of(proposed.rr_mbid)
-        confidence = proposed.confidence or 0.0
-        return Proposal(group, release, confidence, self.labels.label_of(group))
+        confidence = (self.result or proposed).confidence or 0.0
+        return Proposal(group, release, confidence, self.labels.label_of(group), date)
+
+    @property
+    def is_year(self) -> bool:
+        """Whether the group is decided, and a year is proposed."""
+        return self.proposal is not None and self.proposal.first_date is not None
+
+    def _year_proposed(self) -> str | None:
+        """Return the first date by the verified facts of an answer about the year."""
+        answer = self.decision.year_answer
+        return date_by_facts(self, RulesConfig()) if answer and not answer.is_accepted else None
 
     @cached_property
     def rows(self) -> tuple[CandidateRow, ...]:
@@ -169,6 +205,52 @@ class ReviewCase:
     def question(self, rules: RulesConfig) -> Verdict | None:
         """Return today's verdict of the rules on the evidence, if there is evidence."""
         return decide(self.bundle, rules) if self.bundle else None
+
+
+def date_by_facts(case: ReviewCase, rules: RulesConfig) -> str | None:
+    """Return the first date by the verified facts of a proposal, if they change it."""
+    before = case.decision.first_release
+    if case.bundle is None or case.result is None:
+        return None
+    first = first_by_facts(case.bundle, before, case.result, rules, are_accepted=True)
+    if first is None or "/" in first.date or (before and first.date == before.date):
+        return None
+    return first.date
+
+
+def can_be_asked(case: ReviewCase) -> bool:
+    """Return whether a model may look into a case: it is open, or its year is."""
+    is_named = case.bundle is None or case.bundle.is_named_by_file
+    return not is_named and (case.is_year or bool(case.decision.questions))
+
+
+def ask_model(
+    store: "Store", case: ReviewCase, decider: Decider, run: LazyRun, versions: RunVersions
+) -> Decision:
+    """Ask a model about a case, and store what comes of it for all files with its evidence.
+
+    Raises `CanonError` for a failed run, of which nothing is stored.
+    """
+    evidence = store.evidence.get(case.kept.evidence_hash or "")
+    if evidence is None:
+        raise StoreError(f"{case.path}: its evidence is not stored: `canon decide` gathers it anew")
+    gathered = bundle_with_tags(case.kept, evidence)  # without what an earlier answer brought in
+    made = decider.attempt(lambda: gathered)
+    answer = made.decision.model_answer
+    is_failed = answer is not None and answer.outcome is Outcome.ERROR
+    if problem := (answer.problem if answer and is_failed else made.decision.failure):
+        raise CanonError(problem)
+    assert made.bundle is not None
+    run.begin()
+    for kept in same_evidence(store, case.kept):
+        bundle = msgspec.structs.replace(made.bundle, artifact=stored_artifact(kept))
+        of_file = dataclasses.replace(made, bundle=bundle)
+        record, found, transcript = stored_case(of_file, case.path, None, versions)
+        read = {"path": kept.path, "file_size": kept.file_size, "file_mtime_ns": kept.file_mtime_ns}
+        store.decisions.put(msgspec.structs.replace(record, **read), found, transcript)
+        run.counts[made.decision.state] += 1
+    run.end(0 if made.decision.state is State.DECIDED else 3)
+    return made.decision
 
 
 def reasons(case: ReviewCase, verdict: Verdict | None) -> Mapping[str, str]:
@@ -280,8 +362,18 @@ def find_case(store: "Store", name: str) -> ReviewCase:
 
 def same_evidence(store: "Store", kept: DecisionRecord) -> tuple[DecisionRecord, ...]:
     """Return a decision and the waiting ones on the same evidence. Raises `StoreError`."""
-    found = kept.evidence_hash and store.waiting.of_evidence(kept.evidence_hash, OPEN_STATES)
+    states = (YEAR,) if _is_by_rules(kept) else OPEN_STATES
+    found = kept.evidence_hash and store.waiting.of_evidence(kept.evidence_hash, states)
     return (kept, *(each for each in found or () if each.id != kept.id))
+
+
+def is_waiting(store: "Store", case: ReviewCase, states: Collection[str] = QUEUED) -> bool:
+    """Return whether a case waits, overrides aside. Raises `StoreError`."""
+    return (case.is_year or not _is_by_rules(case.kept)) and store.waiting.has(case.kept.id, states)
+
+
+def _is_by_rules(kept: DecisionRecord) -> bool:
+    return kept.state == State.DECIDED and kept.decided_by == "rules"
 
 
 def is_overridden(case: ReviewCase, overrides: Mapping[str, OverrideRecord]) -> bool:
@@ -330,8 +422,9 @@ def review_queue(
 ) -> Iterator[QueueEntry]:
     """Return the waiting cases, of all files or of `paths`, by when they were last decided.
 
-    Those of one folder are together, and those of files that are gone last. Decisions that cannot
-    be read are passed to `unread`. Raises `StoreError`, and `CanonError` for an absent path.
+    Those of one folder are together; then come decided files whose year is proposed, then files
+    that are gone. Decisions that cannot be read are passed to `unread`. Raises `StoreError`, and
+    `CanonError` for an absent path.
     """
     under = {path: path_bytes(path) for path in paths}
     for path, name in under.items():
@@ -371,18 +464,27 @@ def _entries(
     under: Collection[bytes],
     unread: "UnreadHandler | None",
 ) -> Iterator[QueueEntry]:
-    gone: list[tuple[str, int]] = []  # ids alone: a whole library may be out of reach
-    for waiting in store.waiting.cases(states, under, unread):
+    # Ids alone: a whole library may be out of reach, or have years that a model proposes.
+    gone: list[tuple[str, int]] = []
+    years = [
+        (waiting.decision.id, waiting.files)
+        for waiting in store.waiting.cases({YEAR} & {*states}, under, _ignore)
+        if review_case(store, waiting.decision).is_year
+    ]
+    for waiting in store.waiting.cases({*states} - {YEAR}, under, unread):
         case = review_case(store, waiting.decision, waiting.files)
         if is_overridden(case, overrides):
             continue
         if case.is_gone:
             gone.append((case.kept.id, waiting.files))
         else:
-            yield QueueEntry(case, waiting.left + len(gone))
-    for number, (name, files) in enumerate(gone):
+            yield QueueEntry(case, waiting.left + len(gone) + len(years))
+    left = [*years, *gone]
+    for number, (name, files) in enumerate(left):
         if kept := store.decisions.by_id(name):
-            yield QueueEntry(review_case(store, kept, files), len(gone) - number)
+            case = review_case(store, kept, files)
+            if not (case.is_year and is_overridden(case, overrides)):
+                yield QueueEntry(case, len(left) - number)
 
 
 def _row(label: str, one: Candidate, proposed: str | None) -> CandidateRow:

@@ -10,7 +10,7 @@ import msgspec
 import sqlalchemy as sa
 
 from chart_binder.domain.albums import album_folder
-from chart_binder.domain.records import AuditRecord, DecisionRecord, VerdictRecord
+from chart_binder.domain.records import YEAR, AuditRecord, DecisionRecord, VerdictRecord
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId
 from chart_binder.store.database import StorePart, insert_into, path_key
@@ -106,8 +106,8 @@ class ReviewQueue(StorePart):
 
     A decision waits if it is the latest of its file and in an open state, and if there is neither a
     verdict on it (or on an equal earlier decision) nor a newer override for its recording. A
-    decision by an override that was removed waits, too. Overrides for recordings that the decision
-    does not name are not considered here.
+    decision by an override that was removed waits, too, and among the states may be `YEAR`.
+    Overrides for recordings that the decision does not name are not considered here.
     """
 
     def cases(
@@ -181,6 +181,9 @@ def _waits(states: Collection[str]) -> sa.ColumnElement[bool]:
     if _OPEN in states:  # a decision by an override waits if the override was removed
         by_one = sa.and_(decisions.c.state == _DECIDED, decisions.c.decided_by == _OVERRIDE)
         is_open = sa.or_(is_open, sa.and_(by_one, ~of_recording.exists()))
+    if YEAR in states:
+        by_rules = sa.and_(decisions.c.state == _DECIDED, decisions.c.decided_by == "rules")
+        is_open = sa.or_(is_open, sa.and_(by_rules, decisions.c.adjudicator.is_not(None)))
     is_overridden = of_recording.where(overrides.c.set_at_utc >= decisions.c.decided_at_utc)
     return sa.and_(is_open, ~superseded(), ~_has_verdict(), ~is_overridden.exists())
 
