@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from chart_binder.jobs.decide import State as State
     from chart_binder.llm.react_adjudicator import ReActAdjudicator as ReActAdjudicator
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 _EXPORTS = {
     "batch": ("BatchOptions", "BatchResult", "Executor", "FileResult", "run_batch"),
