@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from importlib.metadata import version
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 import httpx
 
+from chart_binder import __version__
 from chart_binder.config import FetchConfig
 from chart_binder.errors import AddressForbiddenError, ConfigError, FetchError, UnknownHostError
 from chart_binder.net import Deadline
@@ -202,7 +202,7 @@ class RunPages:
 
 def user_agent(config: FetchConfig) -> str:
     """Return the name that the program gives itself on the open web."""
-    return config.user_agent or f"canon/{version('chart-binder')}"
+    return config.user_agent or f"canon/{__version__}"
 
 
 def _page(trail: list[httpx.URL], answer: httpx.Response, max_bytes: int) -> WebPage:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from chart_binder import __version__
 from chart_binder.errors import ERROR_NUMBER, ConfigError, SearchError, UnknownHostError, masked
 from chart_binder.react.sanitize import one_line
 from chart_binder.web.documents import normal_address, registered_site
@@ -121,7 +122,6 @@ class SearxngClient:
         return outcome(self._read(response, body), plain)
 
     def _ask(self, plain: str) -> "tuple[httpx.Response, Body]":
-        from importlib.metadata import version
 
         import httpx
 
@@ -133,7 +133,7 @@ class SearxngClient:
         scheme = self._url.partition(":")[0].lower()
         parameters = {"q": plain, "format": "json", "language": self._config.language}
         headers = {  # SearXNG's limiter refuses requests that accept no HTML or no language
-            "User-Agent": f"canon/{version('chart-binder')}",
+            "User-Agent": f"canon/{__version__}",
             "Accept": "application/json,text/html;q=0.1",
             "Accept-Language": "en,*;q=0.5",
             "Accept-Encoding": transport.ACCEPTED_ENCODINGS,
