@@ -20,18 +20,20 @@ from chart_binder.llm.year import year_doubts
 from chart_binder.rules.decide import decide
 from chart_binder.rules.first_release import first_release, year_case
 from chart_binder.web.documents import SourceText
+from llm.scripted_runs import TRUSTED, adjudicated, final, look
 from llm.verdicts.play import load_evidence
 from models.playing import Robot, Table, serving
 from models.worlds import worlds
 
 RULES = RulesConfig()
+RAW = {"artist": "Lena Frost", "country": "GB", "title": "Slow Tram"}
 ALONE = ('C | Album+Compilation | Best | 1981-03-02 GB [Rowan RWL 4, 12" Vinyl]',)
 
 
 def evidence(
     records: Sequence[str] = ALONE, title: str = "Slow Tram", **recording: object
 ) -> EvidenceBundle:
-    raw = {"artist": "Lena Frost", "country": "GB", "title": title, "records": records}
+    raw = RAW | {"title": title, "records": records}
     return load_evidence("year", raw | {"recording": recording}).bundle
 
 
@@ -210,3 +212,43 @@ def test_a_run_about_a_year_is_recorded_and_replayed(tmp_path: Path) -> None:
     again = replay(next(tmp_path.iterdir()))
     assert decision.year_answer
     assert (again.outcome, again.facts) == (Outcome.ACCEPTED, decision.year_answer.facts)
+
+
+# A group that stays open gets no question about the year; its facts count all the same.
+
+LEADS_TO_TWO = (
+    'S | Single | Slow Tram | 1980 GB [R 1, 7"]',
+    "A | Album | Rails | 1981 GB [R 2, LP]",
+    "B | Album | Roads | 1981 GB [R 3, LP]",
+)
+COLLECTED_TWICE = (ALONE[0].replace("1981-03-02", "1981"), "D | Album+Compilation | All | 1981 GB")
+SINGLES = "Title: Slow Tram\n> Single by Lena Frost\n> Released | {}"
+
+
+@pytest.mark.parametrize(
+    ("records", "fact", "date"),
+    [
+        (LEADS_TO_TWO, {}, "1980-12-05"),
+        (COLLECTED_TWICE, {"about": "the recording", "field": "first_release"}, "1977-10-07"),
+    ],
+)
+def test_facts_date_the_first_release_although_the_group_stays_open(
+    records: Sequence[str], fact: dict[str, str], date: str
+) -> None:
+    bundle = load_evidence("year", RAW | {"records": records})
+    cited = [fact | {"value": date, "quote": date, "source": TRUSTED}] if fact else []
+    rival = "Slow Tram, the single by Lena Frost, was released on 3 May {}."
+    for page, reading, is_dated in (
+        (SINGLES.format(date), "unclear", True),
+        (f"{SINGLES.format(date)}\n{rival.format(date[:4])}", "first_release", False),
+    ):
+        result = adjudicated(
+            look(), *[final(facts=cited)] * 3, page=page, readings=[reading] * 8,
+            evidence=bundle.document, max_iterations=4,
+        )  # fmt: skip
+        assert result.outcome is Outcome.REVIEW
+        decision = Decider(RULES, Answering(result)).decide(bundle.bundle).decision
+        assert decision.first_release
+        assert (decision.first_release.date == date) is is_dated, result.problem
+        assert (decision.first_release.by is SaidBy.FACTS) is is_dated
+        assert decision.state is State.REVIEW

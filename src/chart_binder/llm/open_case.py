@@ -68,7 +68,8 @@ class SettledCase:
 class OpenCase:
     """The evidence with its labels, and what decides: the rules, and how far facts are trusted.
 
-    If it `asks_year`, the rules decide the group, and the year of the first release is asked for.
+    If it `asks_year`, the rules decide the group, and the year of the first release is asked for;
+    if it `asks_date`, the group stays open, and what is found counts for that date alone.
     """
 
     bundle: EvidenceBundle
@@ -76,6 +77,7 @@ class OpenCase:
     rules: RulesConfig
     config: LLMConfig
     asks_year: bool = False
+    asks_date: bool = False
 
     def with_recordings(self, added: Iterable[RecordingCandidate]) -> "OpenCase":
         """Return the case with further recordings in its evidence; labels stay as they are."""
@@ -104,16 +106,18 @@ class OpenCase:
     def settles(self, patches: Iterable[Patch]) -> str | None:
         """Return what the rules decide with patches applied, None if it is open.
 
-        That is the group, with the year behind it if that is asked.
+        That is the group, with the year behind it if that is asked, or the first date alone.
         """
         patched = self.patched(patches)
-        if not self.asks_year:
+        if not (self.asks_year or self.asks_date):
             return group_settled(patched, self.rules)
         verdict = decide(patched, self.rules)
         first = first_release(patched, verdict, self.rules)
-        if isinstance(verdict, Open) or first is None or not first.year_certain:
+        if first is None or not first.year_certain:
             return None
-        return f"{verdict.crg} {first.year}"
+        if self.asks_date:
+            return first.date
+        return f"{verdict.crg} {first.year}" if isinstance(verdict, Decided) else None
 
     def outcome(self, patches: Sequence[Patch]) -> SettledCase:
         """Return what the rules say with patches applied, in words."""

@@ -6,6 +6,7 @@ else was read that says the same, or otherwise.
 """
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -107,19 +108,20 @@ class Verifier:
                 statements.setdefault(claim.patch, []).append(claim)
         news = [patch for patch in statements if adds_to(self.case.bundle, patch)]
         read: list[Patch] = []
-        while unread := [one for one in self._turning(news, statements) if one not in read]:
-            read += unread
-            for patch in unread:
-                claims += self._verify_statement(patch, statements[patch])
-                if not any(claim.fact.verified for claim in statements[patch]):
-                    news.remove(patch)
+        verifier = self
+        claims += verifier.verify_turning(news, statements, read)
+        if not (self.case.asks_year or self._turning(news, statements)):
+            verifier = dataclasses.replace(
+                self, case=dataclasses.replace(self.case, asks_date=True)
+            )
+            claims += verifier.verify_turning(news, statements, read)
         for patch in (one for one in statements if one not in read):
             claims += self._settle_rest(patch, statements[patch])
         contradictions = [
             text
             for patch in read
             if patch in news
-            for text in self._contradictions(patch, statements)
+            for text in verifier.find_contradictions(patch, statements)
         ]
         for patch in (one for one in read if one in news and one.is_of_song):
             contradictions += year_doubts(patch, self.documents, self.case.bundle)
@@ -128,6 +130,20 @@ class Verifier:
         facts = (claim.fact for claim in claims if _is_shown(claim, claims))
         stated = (replace(fact, problem=None) if fact.verified else fact for fact in facts)
         return tuple(stated), tuple(contradictions)
+
+    def verify_turning(
+        self, news: list[Patch], statements: Mapping[Patch, Sequence[_Claim]], read: list[Patch]
+    ) -> Iterator[_Claim]:
+        """Verify what decides until that stands; yield further claims.
+
+        What was examined is added to `read`, and what does not stand is removed from `news`.
+        """
+        while unread := [one for one in self._turning(news, statements) if one not in read]:
+            read += unread
+            for patch in unread:
+                yield from self._verify_statement(patch, statements[patch])
+                if not any(claim.fact.verified for claim in statements[patch]):
+                    news.remove(patch)
 
     def _verify_by_found(self, claim: _Claim, claims: Sequence[_Claim]) -> None:
         """Verify a cited fact if code has verified the same in structure of the page it names."""
@@ -278,7 +294,7 @@ class Verifier:
         claim.update(readings=(*claim.fact.readings, reading))
         return reading
 
-    def _contradictions(
+    def find_contradictions(
         self, patch: Patch, statements: Mapping[Patch, Sequence[_Claim]]
     ) -> Iterator[str]:
         """Yield what else was read that says otherwise, within the evidence.
