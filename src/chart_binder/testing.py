@@ -25,7 +25,7 @@ from chart_binder.react.loop import LOOKED_UP
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.steps import ToolCall
 from chart_binder.react.tools import Observation, Tool, ToolError
-from chart_binder.react.transcript import Exchange, TranscriptTurn, recorded_calls
+from chart_binder.react.transcript import Exchange, TranscriptTurn
 
 __all__ = ["CannedModel", "Play", "TranscriptMismatch", "canned", "play"]
 
@@ -105,7 +105,8 @@ class CannedModel:
 
     def opening_calls(self) -> Iterator[ToolCall]:
         """Yield the calls that code made before the first reply, as they were recorded."""
-        return recorded_calls(self._turn.exchanges) if not self._given else iter(())
+        exchanges = () if self._given else self._turn.exchanges
+        return (exchange.step.call for exchange in exchanges if exchange.step)
 
     def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:  # noqa: ARG002
         """Return the next recorded reply; raise `TranscriptMismatch`, or `ChatError` as recorded.
@@ -209,10 +210,10 @@ class CannedModel:
             if step is None or (step.kind, step.tool, step.arguments) == ("act", tool, arguments):
                 self._answered += place
                 self._log.append(f"turn {self._given}: {called}")
-                return _observed(exchange, tool)
+                return exchange.observed(tool)
         if self._given and not self._has_steps and not self._turn.exchanges:
             self._log.append(f"turn {self._given}: {called}, which has no recorded answer")
-            return _observed(Exchange(), tool)
+            return Exchange().observed(tool)
         raise self._departs(
             f"a call in turn {self._given}", _expected(exchanges) or "no call", called
         )
@@ -265,11 +266,6 @@ def _stands_in(content: str, shown: str) -> bool:
     """Return whether an observation is shown: as it is, sanitized, or inside a JSON text."""
     forms = (content, sanitize(content), msgspec.json.encode(content).decode()[1:-1])
     return any(form in shown for form in forms)
-
-
-def _observed(exchange: Exchange, tool: str) -> Observation:
-    seen = exchange.observation
-    return seen.observation if seen else Observation(f"(no answer of {tool} was recorded)")
 
 
 def _expected(exchanges: Sequence[Exchange]) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from chart_binder.react.conversation import GenerationOptions, Message, Reply
 from chart_binder.react.dialect import Classic
-from chart_binder.react.loop import converse
+from chart_binder.react.loop import Hooks, Task, converse
 from chart_binder.react.tools import Tool, Toolbox
 from chart_binder.react.transcript import AnyEvent
 
@@ -59,9 +59,8 @@ def loop(replies: Sequence[str]) -> None:
         Instant(replies),
         Classic(),
         Toolbox([Tool.of(add)]),
-        OPENING,
-        validate_answer=lambda text, _: text,
-        on_event=events.append,
+        Task(OPENING, lambda text, _: text),
+        Hooks(events.append),
     )
     assert ending.answer is not None
     assert '{"sum": 6}' in ending.answer

@@ -15,7 +15,7 @@ import pytest
 from chart_binder.llm.second_reading import ReadingQuestion, ask_reading
 from chart_binder.react.conversation import ChatError, GenerationOptions, Message
 from chart_binder.react.dialect import Classic, Pause, Xml
-from chart_binder.react.loop import converse
+from chart_binder.react.loop import Task, converse
 from chart_binder.react.steps import ToolCall
 from chart_binder.react.tools import Tool, Toolbox
 from servers.http import Response
@@ -356,8 +356,8 @@ def test_the_tool_of_such_a_call_is_run(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(FAULTS, "calls", lambda *_: lines(""))
     with OllamaStandIn(["Final Answer: 1974"], fault="calls", times=1) as server:
         ending = converse(
-            KINDS["ollama"].model(server), Classic(), Toolbox([Tool.of(web_search)]), ASKED,
-            validate_answer=lambda answer, _: answer, on_event=lambda _: None,
+            KINDS["ollama"].model(server), Classic(), Toolbox([Tool.of(web_search)]),
+            Task(ASKED, lambda answer, _: answer),
         )  # fmt: skip
         shown = server.chats[1]["messages"][-1]["content"]
     assert ending.answer == "1974"

@@ -15,7 +15,7 @@ from chart_binder.config import LLMConfig
 from chart_binder.llm.second_reading import ReadingQuestion, ask_reading
 from chart_binder.react.conversation import ChatError, GenerationOptions, Message
 from chart_binder.react.dialect import Classic
-from chart_binder.react.loop import FinalRequest, Limits, converse, stop_after_step
+from chart_binder.react.loop import FinalRequest, Limits, Task, converse, stop_after_step
 from chart_binder.react.tools import Toolbox
 from servers.http import Response
 from servers.kinds import KINDS, Kind
@@ -307,9 +307,7 @@ def test_one_that_thought_for_too_long_costs_a_turn(kind: Kind, streamed: bool) 
             chat,
             Classic(),
             Toolbox([]),
-            ASKED,
-            validate_answer=lambda text, _: text,
-            on_event=lambda _: None,
+            Task(ASKED, lambda text, _: text),
         )
         last = server.chats[1]["messages"][-1]["content"]
     assert (ending.answer, ending.iterations) == ("C1", 2)
@@ -361,9 +359,12 @@ def test_thinking_that_is_no_object_says_nothing_about_schemas(kind: Kind) -> No
 def test_the_last_turn_and_a_second_reading_are_asked_again(kind: Kind) -> None:
     with kind.serve(['{"crg": "C1"}'] * 2, thinks_by_schema=True) as server:
         ending = converse(
-            kind.model(server), Classic(), Toolbox([]), ASKED,
-            validate_answer=lambda answer, _: answer, on_event=lambda _: None,
-            limits=Limits(iterations=1), final_request=lambda: FinalRequest("Answer.", SCHEMA),
+            kind.model(server), Classic(), Toolbox([]),
+            Task(
+                ASKED, lambda answer, _: answer,
+                final_request=lambda: FinalRequest("Answer.", SCHEMA),
+            ),
+            limits=Limits(iterations=1),
         )  # fmt: skip
     assert ending.answer == '{"crg": "C1"}'
     with kind.serve(['{"reading": "first_release"}'] * 2, thinks_by_schema=True) as server:

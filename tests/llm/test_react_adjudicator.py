@@ -22,6 +22,7 @@ from chart_binder.llm.react_adjudicator import ReActAdjudicator, search_topic
 from chart_binder.llm.recording import failed_services
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.conversation import GenerationOptions, Message, Reply
+from chart_binder.react.steps import ObservationStatus
 from chart_binder.react.tools import SAYS_NOTHING, Observation, RunContext, Tool
 from chart_binder.react.transcript import AnyEvent, ObservationEvent, ReplyEvent, StepEvent
 from chart_binder.testing import Play
@@ -260,20 +261,22 @@ def test_each_case_has_tools_of_its_own() -> None:
 DOWN = f"The search service refused the connection. {SAYS_NOTHING}"
 
 
-def call(tool: str, error: str | None) -> tuple[AnyEvent, ...]:
+def call(
+    tool: str, error: str | None, status: ObservationStatus = ObservationStatus.OK
+) -> tuple[AnyEvent, ...]:
     return (
         ReplyEvent("..."),
         StepEvent("act", 1, tool, {}),
-        ObservationEvent(error or "1. A page", 1, (), error),
+        ObservationEvent(error or "1. A page", 1, (), error, status=status),
     )
 
 
 @pytest.mark.parametrize(
     ("calls", "told"),
     [
-        ([call("web_search", DOWN), call("web_fetch", None)],
+        ([call("web_search", DOWN, ObservationStatus.UNAVAILABLE), call("web_fetch", None)],
          ["web_search: The search service refused the connection."]),
-        ([call("web_search", DOWN), call("web_search", None)], []),
+        ([call("web_search", DOWN, ObservationStatus.UNAVAILABLE), call("web_search", None)], []),
         ([call("web_search", "query: a text is needed"), call("web_fetch", "404.")], []),
     ],
 )  # fmt: skip

@@ -10,8 +10,8 @@ from chart_binder.react.context import (
     CallResult,
     Context,
     ContextFullError,
-    Round,
     TokenEstimate,
+    Turn,
     size_of,
 )
 from chart_binder.react.conversation import Message, Reply
@@ -23,22 +23,20 @@ OPENING = (Message("system", "Add up. " * 20), Message("user", "What is 2 + 3?")
 ACT = ToolCall("fetch", {"url": "https://a.example/"}, "I need to know. " * 20)
 
 
-def turn(number: int, length: int = 1_000, thought: str = "I wonder. ") -> Round:
+def turn(number: int, length: int = 1_000, thought: str = "I wonder. ") -> Turn:
     act = ToolCall("fetch", {"url": f"https://{number}.example/"}, thought * 20)
     seen = Observation(f"{number}" * length, (f"https://{number}.example/",))
-    return Round(
-        Classic().render(act), act, (CallResult(act, seen),), f"({9 - number} turns left.)"
-    )
+    return Turn(Classic().render(act), act, (CallResult(act, seen),), f"({9 - number} turns left.)")
 
 
-def context(turns: Sequence[Round], window: int) -> Context:
+def context(turns: Sequence[Turn], window: int) -> Context:
     made = Context(OPENING, Classic(), "user", window)
     for each in turns:
         made.add(each)
     return made
 
 
-def contents(turns: Sequence[Round], window: int) -> list[str]:
+def contents(turns: Sequence[Turn], window: int) -> list[str]:
     return [message.content for message in context(turns, window).messages()]
 
 
@@ -134,7 +132,7 @@ def test_what_is_sent_fits_or_is_refused(
     made = Context(OPENING, Classic(), "user", window)
     made.estimate.learn(OPENING, round(size_of(OPENING) * rate))
     for said, heard in turns:
-        made.add(Round(said, ACT, (CallResult(ACT, Observation(heard, ("https://a.example/",))),)))
+        made.add(Turn(said, ACT, (CallResult(ACT, Observation(heard, ("https://a.example/",))),)))
         try:
             sent = made.messages()
         except ContextFullError:

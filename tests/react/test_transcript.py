@@ -73,6 +73,17 @@ def test_a_canned_transcript_needs_replies_alone_and_is_numbered() -> None:
     ]
 
 
+def test_an_observation_without_a_status_failed_if_it_has_an_error() -> None:
+    lines = [
+        b'{"type": "observation", "content": "a"}\n',
+        b'{"type": "observation", "content": "b", "error": "b"}\n',
+        b'{"type": "observation", "content": "c", "error": "c", "status": "refused"}\n',
+    ]
+    events = [event for event in read_transcript(lines) if isinstance(event, ObservationEvent)]
+    statuses = [event.observation.status.value for event in events]
+    assert statuses == ["ok", "failed", "refused"]
+
+
 def test_a_last_line_cut_by_a_kill_is_passed_over() -> None:
     lines = [b'{"type": "reply", "content": "a"}\n', b'{"type": "observ']
     assert list(read_transcript(lines)) == [ReplyEvent("a", 1)]

@@ -10,10 +10,12 @@ from chart_binder.chat.scripted import Scripted
 from chart_binder.errors import CanonError, ConfigError
 from chart_binder.files import read_file
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply
+from chart_binder.react.steps import ToolCall
 from chart_binder.react.transcript import (
     AnyEvent,
     EngineEvent,
     Event,
+    RecordedCalls,
     Replay,
     TranscriptDefectError,
     read_transcript,
@@ -151,6 +153,7 @@ class ReplayedRun(Replay):
         # The problem of the answer comes first, what ended the run after it.
         problem = next((end.rpartition("; then ")[2] for end in ends if isinstance(end, str)), "")
         super().__init__(recorded, run.model_id or model_id, problem)
+        self.calls = RecordedCalls(recorded)
         self.readings = ReadingScript(
             event for event in recorded if isinstance(event, ReadingEvent)
         )
@@ -162,7 +165,11 @@ class ReplayedRun(Replay):
 
     def opening(self, evidence_hash: str) -> tuple[Message, ...]:
         """Return the messages that opened the conversation, if they were about this evidence."""
-        return self.opening_messages if self._evidence_hash == evidence_hash else ()
+        return self.calls.opening_messages if self._evidence_hash == evidence_hash else ()
+
+    def opening_calls(self) -> Iterator[ToolCall]:
+        """Yield the calls that code made before the first reply, as they were recorded."""
+        return self.calls.opening_calls()
 
     def tools_of(self, installed: Collection[str]) -> Collection[str]:
         """Return the names of the tools that the model had, or those installed for a canned run."""

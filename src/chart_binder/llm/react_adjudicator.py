@@ -27,7 +27,7 @@ from chart_binder.llm.second_reading import SecondReader
 from chart_binder.llm.tools import LinksOf, default_tools, linked_pages
 from chart_binder.react.conversation import ChatError, ChatModel, Message, UnreachableError
 from chart_binder.react.dialect import Dialect
-from chart_binder.react.loop import EndedBy, Ending, Limits, call_tool, converse
+from chart_binder.react.loop import EndedBy, Ending, Hooks, Limits, Task, converse
 from chart_binder.react.steps import ToolCall
 from chart_binder.react.tools import RunContext, Tool, Toolbox
 from chart_binder.react.transcript import (
@@ -186,25 +186,19 @@ class ReActAdjudicator:
             num_ctx=config.num_ctx,
             max_tokens=config.max_tokens,
         )
+        task = Task(
+            opening,
+            examination.read,
+            ANSWER_KEYS,
+            self._opening_calls(examination),
+            (lambda: final_request(labels, finder.shown(), examination.likely))
+            if config.final_turn == "force"
+            else None,
+        )
+        hooks = Hooks(record, self._on_token, examination.remark)
         try:
-            return converse(
-                chat,
-                self.dialect,
-                toolbox,
-                opening,
-                validate_answer=examination.read,
-                on_event=record,
-                limits=limits,
-                run_tool=replay.run_tool if replay else call_tool,
-                recorded_result=replay.recorded_result if replay else None,
-                opening_calls=self._opening_calls(examination),
-                remark=examination.remark,
-                answer_keys=ANSWER_KEYS,
-                final_request=(lambda: final_request(labels, finder.shown(), examination.likely))
-                if config.final_turn == "force"
-                else None,
-                on_token=self._on_token,
-            )
+            recording = replay.calls if replay else None
+            return converse(chat, self.dialect, toolbox, task, hooks, limits, recording)
         except ChatError as error:
             if isinstance(error, UnreachableError):
                 self._unreachable = str(error)

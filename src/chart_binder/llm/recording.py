@@ -22,6 +22,7 @@ from chart_binder.llm.answer import ParsedAnswer
 from chart_binder.llm.events import AnyRunEvent, EvidenceEvent, StartEvent
 from chart_binder.llm.open_case import RECORDING, OpenCase
 from chart_binder.llm.result import FAILED_SERVICE, Check, Fact
+from chart_binder.react.steps import ObservationStatus
 from chart_binder.react.tools import SAYS_NOTHING
 from chart_binder.react.transcript import (
     AnyEvent,
@@ -100,10 +101,10 @@ def record_run(
 
 def failed_services(events: Iterable[AnyEvent]) -> Iterator[Check]:
     """Yield a failed check for each tool whose last call failed because of its service."""
-    last = {step.tool: seen.error or "" for step, seen in _answers(events) if step.tool}
-    for name, error in last.items():
-        if error.endswith(SAYS_NOTHING):
-            reason = error.removesuffix(SAYS_NOTHING).strip()
+    last = {step.tool: seen for step, seen in _answers(events) if step.tool}
+    for name, seen in last.items():
+        if seen.status is ObservationStatus.UNAVAILABLE:
+            reason = (seen.error or "").removesuffix(SAYS_NOTHING).strip()
             yield Check(FAILED_SERVICE, passed=False, detail=f"{name}: {reason}")
 
 

@@ -13,7 +13,7 @@ from chart_binder.errors import CanonError, ConfigError, LookupFailedError, Plug
 from chart_binder.react.conversation import wrap_plugin_errors
 from chart_binder.react.steps import Document, Observation
 from chart_binder.react.tool_definition import ToolDefectError
-from chart_binder.react.tools import SAYS_NOTHING, Tool, ToolError, tool_of
+from chart_binder.react.tools import ServiceFailedError, Tool, tool_of
 
 _GROUP: Final = "chart_binder.tools"
 _SEARCH: Final = "web_search"
@@ -94,7 +94,7 @@ def linked_pages(bundle: EvidenceBundle, config: LLMConfig, links_of: LinksOf) -
         try:
             links = links_of([ReleaseGroupId(group) for group in release_groups])
         except LookupFailedError as error:
-            raise ToolError(f"MusicBrainz could not be asked for links. {SAYS_NOTHING}") from error
+            raise ServiceFailedError("MusicBrainz could not be asked for links.") from error
         sources = read_linked(links, bundle, config)
         if not sources:
             return Observation("MusicBrainz links the record to no page of Wikidata or Wikipedia.")

@@ -15,7 +15,7 @@ from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, Re
 from chart_binder.errors import CanonError, counted
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.steps import Document, Observation
-from chart_binder.react.tools import SAYS_NOTHING, Tool, ToolError
+from chart_binder.react.tools import ServiceFailedError, Tool, ToolError
 
 if TYPE_CHECKING:
     from chart_binder.config import LLMConfig
@@ -69,7 +69,7 @@ def musicbrainz(config: "LLMConfig", open_client: Open | None = None) -> Tool:
                 request = _Request(client, config.fetch.max_chars, what, words, named, group)
                 return _LOOK_UPS[what](request)
         except CanonError as error:
-            raise ToolError(f"The look-up at MusicBrainz failed. {SAYS_NOTHING}") from error
+            raise ServiceFailedError("The look-up at MusicBrainz failed.") from error
 
     return Tool.of(musicbrainz)
 

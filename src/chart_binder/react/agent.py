@@ -5,9 +5,18 @@ from typing import Any, Final, TypeVar, overload
 
 from chart_binder.react.conversation import ChatModel, Message
 from chart_binder.react.dialect import Classic, Dialect
-from chart_binder.react.loop import AnswerRefusedError, AnswerValidator, Ending, Limits, converse
+from chart_binder.react.loop import (
+    AnswerRefusedError,
+    AnswerValidator,
+    Ending,
+    Hooks,
+    Limits,
+    Task,
+    converse,
+    ignore,
+)
 from chart_binder.react.tools import Toolbox, ToolLike
-from chart_binder.react.transcript import AnyEvent, EventHandler
+from chart_binder.react.transcript import EventHandler
 
 T = TypeVar("T")
 INSTRUCTIONS: Final = (
@@ -50,10 +59,6 @@ def as_text(answer: str, is_last: bool) -> str:  # noqa: ARG001, FBT001 (a `Answ
     if not answer.strip():
         raise AnswerRefusedError("Your answer is empty. Write the answer itself.")
     return answer.strip()
-
-
-def ignore(event: AnyEvent) -> None:
-    """Ignore an event."""
 
 
 @overload
@@ -113,12 +118,5 @@ def run(
         Message("system", system_prompt(instructions, dialect, toolbox.tools)),
         Message("user", question),
     )
-    return converse(
-        chat,
-        dialect,
-        toolbox,
-        opening,
-        validate_answer=validate_answer,
-        on_event=on_event,
-        limits=limits,
-    )
+    task = Task(opening, validate_answer)
+    return converse(chat, dialect, toolbox, task, Hooks(on_event), limits)

@@ -80,11 +80,11 @@ class CallResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class Turn:
     """One turn: the model's text, its calls if any, what it was shown, and a line below that."""
 
     reply: str
-    act: ToolCall | None
+    call: ToolCall | None
     results: tuple[CallResult, ...]
     closing: str = ""
 
@@ -108,7 +108,7 @@ class Context:
         self._opening = len(opening)
         self._messages = list(opening)
         self._size = size_of(opening)
-        self._rounds: list[Round] = []
+        self._turns: list[Turn] = []
         self._dialect = dialect
         self._role = role
         self._window = window or math.inf
@@ -118,16 +118,16 @@ class Context:
         """About how many tokens the conversation takes now."""
         return self.estimate.tokens_of(self._size)
 
-    def add(self, turn: Round) -> None:
+    def add(self, turn: Turn) -> None:
         """Append a turn."""
-        self._rounds.append(turn)
+        self._turns.append(turn)
         written = self._written(turn)
         self._messages += written
         self._size += size_of(written)
 
     def close(self, closing: str) -> None:
         """Set the closing line of the last turn."""
-        self._replace(len(self._rounds) - 1, replace(self._rounds[-1], closing=closing))
+        self._replace(len(self._turns) - 1, replace(self._turns[-1], closing=closing))
 
     def messages(self) -> tuple[Message, ...]:
         """Return what to send, shortened as far as it must be.
@@ -135,10 +135,10 @@ class Context:
         Raises `ContextFullError` if even the shortest form is certainly too long.
         """
         for content, which in _STEPS:
-            for place in range(len(self._rounds))[which]:
+            for place in range(len(self._turns))[which]:
                 if self.tokens <= self._window:
                     return tuple(self._messages)
-                self._replace(place, _shortened(self._rounds[place], content, self._dialect))
+                self._replace(place, _shortened(self._turns[place], content, self._dialect))
         has_counted = self.estimate.has_counted
         tokens = self.tokens if has_counted else fewest_tokens(self._messages)
         if min(tokens, self.tokens) > self._window:
@@ -148,15 +148,15 @@ class Context:
             )
         return tuple(self._messages)
 
-    def _replace(self, place: int, turn: Round) -> None:
-        if turn != self._rounds[place]:
-            self._rounds[place] = turn
+    def _replace(self, place: int, turn: Turn) -> None:
+        if turn != self._turns[place]:
+            self._turns[place] = turn
             at = self._opening + 2 * place
             written = self._written(turn)
             self._size += size_of(written) - size_of(self._messages[at : at + 2])
             self._messages[at : at + 2] = written
 
-    def _written(self, turn: Round) -> tuple[Message, Message]:
+    def _written(self, turn: Turn) -> tuple[Message, Message]:
         shown = "\n".join(
             self._dialect.observation(each.observation.shown, each.call) for each in turn.results
         )
@@ -179,16 +179,16 @@ def _short(observation: Observation, content: _Content) -> Observation:
     return replace(observation, content=content(observation), remark=None)
 
 
-def _shortened(turn: Round, content: _Content | None, dialect: Dialect) -> Round:
+def _shortened(turn: Turn, content: _Content | None, dialect: Dialect) -> Turn:
     if content:
         shown = tuple(
             replace(each, observation=_short(each.observation, content)) for each in turn.results
         )
         return replace(turn, results=shown)
     gist = "(no step)"
-    if turn.act:
-        also = tuple(replace(each, thought="") for each in turn.act.also)
-        calls = dialect.render(replace(turn.act, thought="", also=also))
+    if turn.call:
+        also = tuple(replace(each, thought="") for each in turn.call.also)
+        calls = dialect.render(replace(turn.call, thought="", also=also))
         gist = bounded(calls, _MAX_GIST_CHARS)
     return replace(turn, reply=min(turn.reply, gist, key=len))
 

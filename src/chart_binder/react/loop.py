@@ -4,12 +4,13 @@ import json
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final, Generic, TypeVar, get_args
 
-from chart_binder.react.context import CallResult, Context, ContextFullError, Round
+from chart_binder.react.call_runner import CallRunner, Remark, advice
+from chart_binder.react.context import CallResult, Context, ContextFullError, Turn
 from chart_binder.react.conversation import (
     ChatError,
     ChatModel,
@@ -20,155 +21,23 @@ from chart_binder.react.conversation import (
     Role,
     StopCheck,
     ask,
-    encodable,
-    wrap_plugin_errors,
 )
 from chart_binder.react.dialect import Dialect, is_same_step, read_step
 from chart_binder.react.parsing.answers import whole_answer
 from chart_binder.react.parsing.labels import begins_observation
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
-from chart_binder.react.sanitize import bounded, bounded_observation, inert, sanitize
-from chart_binder.react.steps import FinalAnswer, Observation, Step, ToolCall, Unreadable
-from chart_binder.react.tools import (
-    OUT_OF_TIME,
-    BoundCall,
-    Toolbox,
-    ToolError,
-    call_key,
-    is_refusal,
-)
+from chart_binder.react.sanitize import bounded
+from chart_binder.react.steps import FinalAnswer, Step, ToolCall, Unreadable
+from chart_binder.react.tools import Toolbox
 from chart_binder.react.transcript import (
+    AnyEvent,
     EventHandler,
-    ObservationEvent,
+    RecordedCalls,
     ReplyEvent,
-    ResultLookup,
     StepEvent,
 )
 
 _log = logging.getLogger(__name__)
-
-MAX_CALLS: Final = 4
-"""Calls run in one turn; the model is told that the rest were not."""
-
-ToolRunner = Callable[[BoundCall, int, int], Observation]
-"""Runs a call and returns its observation, or raises `ToolError`.
-
-The numbers are the turn, from 1, and the call's place in it, from 0.
-"""
-
-
-Remark = Callable[[Observation], str]
-"""Returns what code adds below an observation, or an empty text."""
-
-
-def call_tool(call: BoundCall, turn: int, place: int) -> Observation:  # noqa: ARG001 (a `ToolRunner`)
-    """Call the tool itself and time it. Raises `ToolError`, also for any defect of a plug-in."""
-
-    def wrap(error: Exception) -> ToolError:
-        _log.warning("tool %r failed", call.tool.name, exc_info=error)
-        return ToolError(f"{call.tool.name} failed; try something else")
-
-    started = time.monotonic()
-    with wrap_plugin_errors(wrap, ToolError):
-        answer = call.run()
-    return replace(answer, seconds=time.monotonic() - started)
-
-
-def advice(text: str) -> Observation:
-    """Return the observation for a turn that went wrong."""
-    return Observation(text, error=text)
-
-
-@dataclass(slots=True)
-class CallRunner:
-    """Runs the calls of a conversation, reports each as an event, remembers what it returned.
-
-    Observations are sanitized here, and their text and documents are each cut to `max_chars`
-    characters, before anything else sees them. No call starts once `out_of_time` returns a
-    sentence. If `recorded_result` returns a record of a call, it is used in place of the call.
-    `remark` returns what to add below an observation.
-    """
-
-    toolbox: Toolbox
-    run_tool: ToolRunner
-    on_event: EventHandler
-    max_chars: int
-    out_of_time: Callable[[], str | None]
-    recorded_result: ResultLookup | None = None
-    remark: Remark | None = None
-    _answers: dict[str, Observation] = field(init=False, default_factory=dict)
-
-    def run(self, act: ToolCall, turn: int, first_place: int = 0) -> Iterator[CallResult]:
-        """Yield the result of each call of a turn; the first is the `first_place`-th of it."""
-        for place, call in enumerate(act.calls[:MAX_CALLS], first_place):
-            yield self._run_one(call, turn, place)
-        rest = act.calls[MAX_CALLS:]
-        if rest:
-            self.on_event(_stepped(rest[0], rest[0].tool, rest[0].arguments, turn))
-            not_run = f"Not run, nor any behind it: a turn has at most {MAX_CALLS} calls."
-            yield CallResult(rest[0], self.show(advice(not_run), turn))
-
-    def show(self, observation: Observation, turn: int) -> Observation:
-        """Report an observation and return it, cut to the length that the model is shown."""
-        return self._report(bounded_observation(observation, self.max_chars), turn)
-
-    def show_with_remark(self, observation: Observation, turn: int) -> Observation:
-        """Report an observation with a remark below it, and return it."""
-        observation = bounded_observation(observation, self.max_chars)
-        remark = self.remark(observation) if self.remark else ""
-        return self._report(replace(observation, remark=remark or None), turn)
-
-    def _report(self, observation: Observation, turn: int) -> Observation:
-        self.on_event(ObservationEvent.of(observation, turn))
-        return observation
-
-    def _run_one(self, act: ToolCall, turn: int, place: int) -> CallResult:
-        if self.recorded_result and (known := self.recorded_result(turn, place)):
-            step, seen = known
-            arguments = {} if step.arguments is None else step.arguments
-            noted = replace(act, notes=step.notes or act.notes)
-            self.on_event(_stepped(noted, step.tool or "", arguments, turn))
-            # An error may be advice, which has labels on purpose; it was recorded as shown.
-            shown = self.show(seen.observation if seen.error else inert(seen.observation), turn)
-            is_run = shown.error is None or not is_refusal(shown.error)
-            key = call_key(step.tool or "", arguments)
-            return CallResult(act, shown, is_run and self._is_progress(key, shown))
-        try:
-            call = self.toolbox.resolve(act, is_by_code=turn == 0)
-        except ToolError as error:
-            self.on_event(_stepped(act, act.tool, act.arguments, turn))
-            return CallResult(act, self.show_with_remark(advice(str(error)), turn))
-        noted = replace(act, notes=act.notes + call.notes)
-        self.on_event(_stepped(noted, call.tool.name, call.arguments, turn))
-        key = call_key(call.tool.name, call.arguments)
-        before = self._answers.get(key)
-        if before and before.error is None:
-            reminder = "You made this call before. It returned:\n"
-            again = replace(before, content=reminder + before.content, seconds=0.0)
-            return CallResult(act, self.show_with_remark(again, turn))
-        if self.out_of_time():
-            return CallResult(act, self.show(advice(OUT_OF_TIME), turn))
-        try:
-            answer = inert(self.run_tool(call, turn, place))
-        except ToolError as error:
-            answer = Observation(sanitize(str(error)), error=encodable(str(error)))
-        shown = self.show_with_remark(answer, turn)
-        return CallResult(act, shown, self._is_progress(key, shown))
-
-    def _is_progress(self, key: str, shown: Observation) -> bool:
-        """Remember what a call came to; what failed before leads on where it succeeds now."""
-        before = self._answers.get(key)
-        self._answers[key] = shown
-        return before is None or (before.error is not None and shown.error is None)
-
-
-def _stepped(
-    act: ToolCall, tool: str, arguments: Mapping[str, object] | str, turn: int
-) -> StepEvent:
-    written = arguments if isinstance(arguments, str) else dict(arguments)
-    thought = act.thought if turn == 0 else None
-    return StepEvent("act", turn, tool, written, act.notes, thought)
-
 
 T = TypeVar("T")
 Clock = Callable[[], float]
@@ -277,66 +146,90 @@ class Ending(Generic[T]):
         return self.ended_by is EndedBy.ANSWER
 
 
+@dataclass(frozen=True, slots=True)
+class Task(Generic[T]):
+    """What a conversation is about: its opening messages, and what counts as an answer.
+
+    `validate_answer` takes the text of an answer and whether the turn is the last. It returns what
+    the answer means, or raises `AnswerRefusedError`. A reply that consists of one JSON object with
+    `answer_keys` is an answer without its label (`read_step`). `opening_calls` are made before the
+    model is asked, as turn 0; they cost no iteration, and their results stand below the last
+    opening message. If there is a `final_request`, the last turn asks for the answer alone.
+    """
+
+    messages: Sequence[Message]
+    validate_answer: AnswerValidator[T]
+    answer_keys: Sequence[str] = ()
+    opening_calls: Iterable[ToolCall] = ()
+    final_request: Callable[[], FinalRequest] | None = None
+
+
+def ignore(event: AnyEvent) -> None:
+    """Ignore an event."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """Functions that a conversation calls while it takes place.
+
+    `on_event` takes each event, and `on_token` each piece of a reply while it is written. `remark`
+    returns what to add below an observation. `clock` returns a time in seconds.
+    """
+
+    on_event: EventHandler = ignore
+    on_token: Callable[[str], None] | None = None
+    remark: Remark | None = None
+    clock: Clock = time.monotonic
+
+
 def converse(
     chat: ChatModel,
     dialect: Dialect,
     toolbox: Toolbox,
-    opening: Sequence[Message],
-    *,
-    validate_answer: AnswerValidator[T],
-    on_event: EventHandler,
+    task: Task[T],
+    hooks: Hooks = Hooks(),
     limits: Limits = Limits(),
-    run_tool: ToolRunner = call_tool,
-    recorded_result: ResultLookup | None = None,
-    opening_calls: Iterable[ToolCall] = (),
-    remark: Remark | None = None,
-    answer_keys: Sequence[str] = (),
-    final_request: Callable[[], FinalRequest] | None = None,
-    on_token: Callable[[str], None] | None = None,
-    clock: Clock = time.monotonic,
+    recording: RecordedCalls | None = None,
 ) -> Ending[T]:
     """Converse until there is an answer or a limit is reached.
 
-    Raises `ChatError` if the model cannot be asked.
-
-    `run_tool` makes a call, unless `recorded_result` knows it from a record. `opening_calls` are
-    made before the model is asked, one by one, as turn 0, which costs no iteration and is shown
-    below the opening. `remark` returns what to add below an observation. A reply that is nothing
-    but one object with `answer_keys` is an answer without a label (`read_step`). `final_request`
-    makes the last turn, or one after too many without progress, ask for the answer alone.
+    The results in a `recording` are used instead of running the calls. Raises `ChatError` if the
+    model cannot be asked, and whatever the functions of `task` and `hooks` raise.
     """
-    budget = Budget(limits.max_run_s, limits.max_run_tokens, clock)
-    most = limits.observation_chars
+    budget = Budget(limits.max_run_s, limits.max_run_tokens, hooks.clock)
     calls = CallRunner(
-        toolbox, run_tool, on_event, most, budget.out_of_time, recorded_result, remark
+        toolbox,
+        hooks.on_event,
+        limits.observation_chars,
+        lambda: budget.out_of_time() is not None,
+        recording,
+        hooks.remark,
     )
-    opening = _with_lookups(opening, opening_calls, calls, dialect)
+    opening = _opening_with_lookups(task, calls, dialect)
     context = Context(opening, dialect, limits.observation_role, limits.window(chat))
-    options = GenerationOptions(dialect.stop, on_token=on_token, stop_when=stop_after_step(dialect))
+    options = GenerationOptions(
+        dialect.stop, on_token=hooks.on_token, stop_when=stop_after_step(dialect)
+    )
     return _Conversation(
-        chat, dialect, context, calls, budget, validate_answer, on_event, limits, answer_keys,
-        final_request, options, limits.iterations,
-    ).run()  # fmt: skip
+        chat, dialect, task, hooks.on_event, limits, budget, context, calls, options
+    ).run()
 
 
-def _with_lookups(
-    opening: Sequence[Message], acts: Iterable[ToolCall], calls: CallRunner, dialect: Dialect
-) -> Sequence[Message]:
-    """Make the calls of turn 0, and return the opening with what they returned below it.
+def _opening_with_lookups(task: Task[T], calls: CallRunner, dialect: Dialect) -> Sequence[Message]:
+    """Make the opening calls, and return the opening messages with the results below the last.
 
-    They stand in the last opening message, not in replies of the model's: a small model copies
-    the call that stands in the last one.
+    The results do not stand in replies, because a small model copies the call in the last reply.
     """
-    shown: list[str] = []
-    for place, act in enumerate(acts):
-        [result, *_] = calls.run(act, 0, place)
-        arguments = json.dumps(act.arguments, ensure_ascii=False)
-        returned = dialect.observation(result.observation.shown, act)
-        shown.append(f"{LOOKED_UP} {act.tool} {arguments}\n{returned}")
-    if not shown:
-        return opening
-    last = opening[-1]
-    return (*opening[:-1], replace(last, content="\n\n".join((last.content, *shown))))
+    lookups: list[str] = []
+    for place, call in enumerate(task.opening_calls):
+        [result, *_] = calls.run(call, 0, place)
+        arguments = json.dumps(call.arguments, ensure_ascii=False)
+        observation = dialect.observation(result.observation.shown, call)
+        lookups.append(f"{LOOKED_UP} {call.tool} {arguments}\n{observation}")
+    if not lookups:
+        return task.messages
+    *messages, last = task.messages
+    return (*messages, replace(last, content="\n\n".join((last.content, *lookups))))
 
 
 class Budget:
@@ -409,19 +302,20 @@ class _Conversation(Generic[T]):
 
     chat: ChatModel
     dialect: Dialect
-    context: Context
-    calls: CallRunner
-    budget: Budget
-    validate_answer: AnswerValidator[T]
+    task: Task[T]
     on_event: EventHandler
     limits: Limits
-    answer_keys: Sequence[str]
-    final_request: Callable[[], FinalRequest] | None
+    budget: Budget
+    context: Context
+    calls: CallRunner
     options: GenerationOptions
-    max_turns: int
+    max_turns: int = field(init=False)
     turn: int = 0
     idle: int = 0
     last_shown: str = ""
+
+    def __post_init__(self) -> None:
+        self.max_turns = self.limits.iterations
 
     def run(self) -> Ending[T]:
         try:
@@ -436,13 +330,15 @@ class _Conversation(Generic[T]):
 
     def take_turns(self) -> Ending[T]:
         while (limit := self.limit_reached()) is None:
-            if self.final_request and self.turn + 1 >= self.max_turns:
-                return self.force(self.final_request(), self.turns_ended_by(), self.cut_short())
+            if self.task.final_request and self.turn + 1 >= self.max_turns:
+                return self.force(
+                    self.task.final_request(), self.turns_ended_by(), self.cut_short()
+                )
             if ending := self.take_turn():
                 return ending
         ended_by, spent = limit
-        if self.final_request and self.turn < self.max_turns and not self.budget_reached():
-            return self.force(self.final_request(), ended_by, f"{spent}, and ")
+        if self.task.final_request and self.turn < self.max_turns and not self.budget_reached():
+            return self.force(self.task.final_request(), ended_by, f"{spent}, and ")
         return self.end(ended_by, spent)
 
     def end(self, ended_by: EndedBy, problem: str) -> Ending[T]:
@@ -487,7 +383,7 @@ class _Conversation(Generic[T]):
         written = self.context.estimate.tokens([Message("assistant", reply.content)])
         self.budget.record(reply, prompt_estimate, written)
         self.on_event(ReplyEvent.of(reply, self.turn))
-        step = read_step(self.dialect, reply.content, () if schema else self.answer_keys)
+        step = read_step(self.dialect, reply.content, () if schema else self.task.answer_keys)
         return reply, _unless_cut_off(step, reply, self.dialect)
 
     def take_turn(self) -> Ending[T] | None:
@@ -502,7 +398,7 @@ class _Conversation(Generic[T]):
             self.on_event(StepEvent("finish", self.turn, notes=step.notes))
             try:
                 return Ending(
-                    self.turn, self.validate_answer(step.answer, self.turn == self.max_turns)
+                    self.turn, self.task.validate_answer(step.answer, self.turn == self.max_turns)
                 )
             except AnswerRefusedError as error:
                 refusal = str(error)
@@ -511,11 +407,11 @@ class _Conversation(Generic[T]):
         return None
 
     def remember(self, step: Step, reply: Reply, results: tuple[CallResult, ...]) -> None:
-        self.idle = 0 if any(each.is_progress for each in results) else self.idle + 1
+        self.idle = 0 if any(result.is_progress for result in results) else self.idle + 1
         newest = results[-1].observation
         self.last_shown = newest.error or newest.content
-        act = step if isinstance(step, ToolCall) else None
-        self.context.add(Round(_kept_text(step, reply, self.dialect), act, results))
+        call = step if isinstance(step, ToolCall) else None
+        self.context.add(Turn(_reply_text(step, reply, self.dialect), call, results))
         if self.budget.is_short_of_tokens(self.context.tokens):
             self.max_turns = min(self.max_turns, self.turn + 1)
         left = self.max_turns - self.turn
@@ -532,7 +428,7 @@ class _Conversation(Generic[T]):
         self.on_event(StepEvent(kind, self.turn, notes=(*step.notes, "asked for the answer alone")))
         try:
             if answer is not None:
-                return Ending(self.turn, self.validate_answer(answer, True))  # noqa: FBT003 (no other turn)
+                return Ending(self.turn, self.task.validate_answer(answer, True))  # noqa: FBT003 (no other turn)
             refusal = f"it is no answer: {_brief(repr(reply.content))}"
         except AnswerRefusedError as error:
             refusal = _brief(str(error))
@@ -566,7 +462,7 @@ def stop_after_step(dialect: Dialect) -> StopCheck:
 
     One within a thought, a quotation or an answer changes the step, and so does not stop the reply.
     """
-    marks = tuple(filter(None, (each.strip() for each in dialect.stop)))
+    marks = tuple(filter(None, (stop.strip() for stop in dialect.stop)))
 
     def is_end(line: str, text: Callable[[], str]) -> bool:
         if not (line.lstrip().startswith(marks) or begins_observation(line)):
@@ -578,7 +474,7 @@ def stop_after_step(dialect: Dialect) -> StopCheck:
     return is_end
 
 
-def _kept_text(step: Step, reply: Reply, dialect: Dialect) -> str:
+def _reply_text(step: Step, reply: Reply, dialect: Dialect) -> str:
     if isinstance(step, ToolCall) and step.notes:
         return dialect.render(step)
     return bounded(reply.content.strip() or "(nothing)", _MAX_REPLY_CHARS)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import TypeAlias
 
 
@@ -66,13 +67,26 @@ class Document:
     links: tuple[tuple[str, str], ...] = ()
 
 
+class ObservationStatus(Enum):
+    """What became of a step."""
+
+    OK = "ok"
+    """The tool answered."""
+    FAILED = "failed"
+    """The tool ran and could not answer."""
+    UNAVAILABLE = "unavailable"
+    """A service that the tool needs failed, which says nothing about what exists."""
+    REFUSED = "refused"
+    """Nothing ran; the content is advice."""
+
+
 @dataclass(frozen=True, slots=True)
 class Observation:
     """What the model is shown after a step: a tool's answer, or advice.
 
-    `sources` are the addresses the content was read from, `documents` what it shows of each;
-    `error` is why there is no answer. `remark` is a line of code's own below the content.
-    `seconds` is the wall-clock time the tool took.
+    `sources` are the addresses that the content was read from, and `documents` hold what it shows
+    of each. `error` is the reason if there is no answer; the status is then never `OK`. `remark` is
+    what code adds below the content. `seconds` is the wall-clock time that the tool took.
     """
 
     content: str
@@ -81,6 +95,11 @@ class Observation:
     seconds: float = 0.0
     documents: tuple[Document, ...] = ()
     remark: str | None = None
+    status: ObservationStatus = ObservationStatus.OK
+
+    def __post_init__(self) -> None:
+        if self.error is not None and self.status is ObservationStatus.OK:
+            object.__setattr__(self, "status", ObservationStatus.FAILED)
 
     @property
     def shown(self) -> str:

@@ -32,14 +32,18 @@ from chart_binder.react.tool_definition import (
 
 T = TypeVar("T")
 SAYS_NOTHING: Final = "This says nothing about what exists."
-"""The end of an error where a service failed, in contrast to an answer that there is nothing."""
-OUT_OF_TIME: Final = "Not run: the time for this run is over."
-_UNKNOWN: Final = "There is no tool"
-_WRONG_ARGUMENTS: Final = " with wrong arguments:"
+"""Tells the model that a failed service is not an answer."""
 
 
 class ToolError(Exception):
     """A tool could not do its work; the text is one sentence for the model, without internals."""
+
+
+class ServiceFailedError(ToolError):
+    """A service that a tool needs failed; the model is told that this is not an answer."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"{reason} {SAYS_NOTHING}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,7 @@ class Tool:
         except (ArgumentsError, UnicodeEncodeError) as error:
             takes = _object_form(self.arguments.schema)
             raise ToolError(
-                f"You called {self.name}{_WRONG_ARGUMENTS} {error}. It takes {takes}"
+                f"You called {self.name} with wrong arguments: {error}. It takes {takes}"
             ) from error
 
 
@@ -200,12 +204,6 @@ def _names(annotation: object, kind: type) -> bool:
     return annotation is kind
 
 
-def is_refusal(error: str) -> bool:
-    """Return whether an error is the advice for a call that was not run."""
-    is_unclear = error.startswith(_UNKNOWN) or _WRONG_ARGUMENTS in error.partition("\n")[0]
-    return is_unclear or error == OUT_OF_TIME
-
-
 def call_key(tool: str, arguments: object) -> str:
     """Return a key that is the same for two calls that differ by white space alone."""
     return f"{tool} {json.dumps(_normal_space(arguments), sort_keys=True, default=str)}"
@@ -265,7 +263,7 @@ class Toolbox:
         name = find_tool(act.tool, self._by_name)
         if name is None:
             known = ", ".join(tool.signature for tool in self.tools) or "none; answer without tools"
-            raise ToolError(f"{_UNKNOWN} {act.tool[:80]!r}. Tools: {known}")
+            raise ToolError(f"There is no tool {act.tool[:80]!r}. Tools: {known}")
         return self._by_name[name].call(act.arguments)
 
 

@@ -15,11 +15,16 @@ import msgspec
 
 from chart_binder.react.conversation import ChatError, GenerationOptions, Message, Reply, Role
 from chart_binder.react.parsing.lenient_json import MAX_DEPTH, is_deep
-from chart_binder.react.steps import Document, Observation, ToolCall, Unreadable
+from chart_binder.react.steps import (
+    Document,
+    Observation,
+    ObservationStatus,
+    ToolCall,
+    Unreadable,
+)
 
 if TYPE_CHECKING:
     from chart_binder.react.dialect import Dialect
-    from chart_binder.react.tools import BoundCall
 
 _log = logging.getLogger(__name__)
 _REPLY_FIELDS = tuple(field.name for field in fields(Reply))
@@ -72,6 +77,11 @@ class StepEvent(Event, frozen=True, tag="step"):
     notes: tuple[str, ...] = ()
     thought: str | None = None
 
+    @property
+    def call(self) -> ToolCall:
+        """The call, as code makes it again before the first reply."""
+        return ToolCall(self.tool or "", self.arguments or {}, self.thought or "")
+
 
 class ObservationEvent(Event, frozen=True, tag="observation"):
     """The observation that the model was shown after a step; `iteration` 0 is before any reply."""
@@ -83,6 +93,7 @@ class ObservationEvent(Event, frozen=True, tag="observation"):
     seconds: float = 0.0
     documents: tuple[Document, ...] = ()
     remark: str | None = None
+    status: ObservationStatus = ObservationStatus.OK
 
     @classmethod
     def of(cls, observation: Observation, iteration: int) -> "ObservationEvent":
@@ -219,6 +230,17 @@ class Exchange:
     step: StepEvent | None = None
     observation: ObservationEvent | None = None
 
+    @property
+    def is_call(self) -> bool:
+        """Whether both a call and its observation were recorded."""
+        return bool(self.step and self.step.kind == "act" and self.observation)
+
+    def observed(self, tool: str) -> Observation:
+        """Return the observation, or a note that no result of the tool was recorded."""
+        if self.observation is None:
+            return Observation(f"(no answer of {tool} was recorded)")
+        return self.observation.observation
+
 
 @dataclass(frozen=True, slots=True)
 class TranscriptTurn:
@@ -257,19 +279,35 @@ def turns(events: Iterable[AnyEvent]) -> Iterator[TranscriptTurn]:
             yield TranscriptTurn(number, reply, exchanges)
 
 
-def recorded_calls(exchanges: Iterable[Exchange]) -> Iterator[ToolCall]:
-    """Yield the calls of exchanges, as code makes them again before the first reply."""
-    for exchange in exchanges:
-        if step := exchange.step:
-            yield ToolCall(step.tool or "", step.arguments or {}, step.thought or "")
+class RecordedCalls:
+    """The calls of a recorded run with their results, and the messages that opened it."""
 
+    def __init__(self, events: Iterable[AnyEvent]) -> None:
+        events = tuple(events)
+        self._exchanges = {
+            (turn.number, place): exchange
+            for turn in turns(events)
+            for place, exchange in enumerate(turn.exchanges)
+        }
+        self.opening_messages = tuple(
+            Message(event.role, event.content)
+            for event in events
+            if isinstance(event, MessageEvent)
+        )
 
-ResultLookup = Callable[[int, int], tuple[StepEvent, ObservationEvent] | None]
-"""Returns what was recorded of the call at a turn and a place, in place of making it."""
+    def opening_calls(self) -> Iterator[ToolCall]:
+        """Yield the calls that code made before the first reply."""
+        for (turn, _), exchange in self._exchanges.items():
+            if turn == 0 and exchange.step:
+                yield exchange.step.call
+
+    def exchange(self, turn: int, place: int) -> Exchange:
+        """Return what was recorded at a place of a turn, which are counted from 0 and from 1."""
+        return self._exchanges.get((turn, place), Exchange())
 
 
 class Replay:
-    """A chat model that plays the replies of a transcript, and knows what its tools returned.
+    """A chat model that gives the replies of a transcript again.
 
     `problem` says why the run ended without an answer; it is raised after the last reply.
     """
@@ -277,50 +315,20 @@ class Replay:
     def __init__(
         self, events: Iterable[AnyEvent], model_id: str = "replay", problem: str = ""
     ) -> None:
-        recorded = tuple(events)
         self.model_id = model_id
         self._problem = problem
-        self._replies = [event.reply for event in recorded if isinstance(event, ReplyEvent)]
-        played = tuple(turns(recorded))
-        self._exchanges = {
-            (turn.number, place): exchange
-            for turn in played
-            for place, exchange in enumerate(turn.exchanges)
-        }
-        self._lookups = [each for turn in played if not turn.reply for each in turn.exchanges]
-        self.opening_messages = tuple(
-            Message(event.role, event.content)
-            for event in recorded
-            if isinstance(event, MessageEvent)
-        )
+        self._replies = [event.reply for event in events if isinstance(event, ReplyEvent)]
 
     def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:  # noqa: ARG002
         """Return the recorded reply of this turn; raise `ChatError` past the last one."""
         turn = sum(message.role == "assistant" for message in messages)
         if turn < len(self._replies):
             return self._replies[turn]
-        if self._problem:  # what the model's server said when it was recorded
+        if self._problem:  # what the model's server said when the run was recorded
             raise ChatError(self._problem)
         raise ChatError(
             f"the transcript ends after reply {len(self._replies)}, before the run does"
         )
-
-    def opening_calls(self) -> Iterator[ToolCall]:
-        """Yield the calls that code made before the first reply, as they were recorded."""
-        return recorded_calls(self._lookups)
-
-    def recorded_result(self, turn: int, place: int) -> tuple[StepEvent, ObservationEvent] | None:
-        """Return what was recorded of a call, if both its step and its observation were."""
-        known = self._exchanges.get((turn, place), Exchange())
-        step, seen = known.step, known.observation
-        return (step, seen) if step and step.kind == "act" and seen else None
-
-    def run_tool(self, call: "BoundCall", turn: int, place: int) -> Observation:
-        """Return what was observed at this place of this turn."""
-        seen = self._exchanges.get((turn, place), Exchange()).observation
-        if seen is None:
-            return Observation(f"(no answer of {call.tool.name} was recorded)")
-        return seen.observation
 
 
 _MAX_SOURCES = 10

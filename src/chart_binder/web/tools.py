@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 from chart_binder.errors import FetchError, LookupFailedError, SearchError
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.steps import Document, Observation
-from chart_binder.react.tools import SAYS_NOTHING, RunContext, Tool, ToolError
+from chart_binder.react.tools import RunContext, ServiceFailedError, Tool, ToolError
 from chart_binder.web.links import links_of
 from chart_binder.web.passages import document_of, excerpt, page_reading
 from chart_binder.web.searxng import Degraded, Hit, NothingFound, SearchHits, SearxngClient
@@ -54,7 +54,7 @@ def web_search(
             try:
                 outcome = client.search(query)
             except SearchError as error:
-                raise ToolError(f"The search service {error.brief}. {SAYS_NOTHING}") from error
+                raise ServiceFailedError(f"The search service {error.brief}.") from error
             match outcome:
                 case SearchHits():
                     best = outcome.hits[: min(_MOST_READ, config.searxng.max_results)]
@@ -104,10 +104,8 @@ def _read_pages(
 def _engines_failed(outcome: Degraded) -> ToolError:
     """Return the error for the model; its cause tells the operator which engines fail, and why."""
     if outcome.unreadable:
-        return ToolError(
-            f"Search results came, but none with an address that can be read. {SAYS_NOTHING}"
-        )
-    error = ToolError(f"The search engines are failing at the moment. {SAYS_NOTHING}")
+        return ServiceFailedError("Search results came, but none with an address that can be read.")
+    error = ServiceFailedError("The search engines are failing at the moment.")
     error.__cause__ = LookupFailedError(
         f"SearXNG answers, but its engines fail: {', '.join(outcome.failing)}; wait, or"
         " turn others on, under engines in its settings.yml"
@@ -176,7 +174,7 @@ def _look_up(config: "LLMConfig", query: str, language: str, resolve: "Resolve |
         server = Wikipedia(config.wikipedia, config.fetch, code, resolve or resolve_by_system)
         return server.look_up(query)
     except FetchError as error:
-        raise ToolError(f"The look-up at Wikipedia failed: {error}. {SAYS_NOTHING}") from error
+        raise ServiceFailedError(f"The look-up at Wikipedia failed: {error}.") from error
 
 
 def _article(lookup: "Lookup", query: str, about: str, max_chars: int) -> Observation:

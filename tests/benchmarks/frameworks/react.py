@@ -6,7 +6,7 @@ from benchmarks.frameworks.script import QUESTION, in_labels, look_up
 from chart_binder.chat.scripted import Scripted
 from chart_binder.react.conversation import Message
 from chart_binder.react.dialect import Classic
-from chart_binder.react.loop import converse
+from chart_binder.react.loop import Hooks, Task, converse
 from chart_binder.react.tools import Tool, Toolbox
 from chart_binder.react.transcript import AnyEvent
 
@@ -28,8 +28,7 @@ def _once() -> str | None:
         Scripted(REPLIES),
         DIALECT,
         TOOLBOX,
-        opening,
-        validate_answer=lambda text, _: text,
-        on_event=events.append,
+        Task(opening, lambda text, _: text),
+        Hooks(events.append),
     )
     return ending.answer
