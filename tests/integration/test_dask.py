@@ -39,6 +39,7 @@ from chart_binder.store import open_store
 from golden.bundles import golden
 from integration.conftest import Canon, Start, in_store
 from integration.services import UNSURE, adjudicating, asking, file_of, flac, open_bundles
+from integration.test_years import ALONE, compilation
 from servers.cluster import RESOURCES, DaskCluster, Poison
 from servers.http import Response
 from servers.musicbrainz import MusicBrainzStandIn
@@ -160,6 +161,26 @@ def test_workers_take_as_many_cases_as_they_declare(
     assert Counter(line["state"] for line in ran.lines) == {"undecided": 6}
     assert at_once[0] == limit
     assert in_store(home, "SELECT count(*) FROM transcripts") == [(6,)]
+
+
+@needs_dask
+def test_years_are_asked_for_after_a_cluster_has_decided(
+    canon: Canon, home: Path, cluster: DaskCluster
+) -> None:
+    bundle = compilation()
+    (home / "music").mkdir()
+    for number in range(2):
+        file_of(bundle, home / "music", f"{number}.flac", date="1999")
+    with (
+        MusicBrainzStandIn([bundle]) as mb,
+        Searxng() as search,
+        OllamaStandIn([UNSURE] * 9) as model,
+    ):
+        settings = asking(mb) | adjudicating(model, search) | ALONE
+        call = ("batch", home / "music", "--executor=dask", "--scheduler", cluster.address)
+        ran = canon(*call, "--ask-years", "--output=json", **settings).must_end(0)
+        assert len(model.chats) == 1
+    assert [line["year_answer"]["outcome"] for line in ran.lines] == ["rejected"] * 2
 
 
 @needs_dask
