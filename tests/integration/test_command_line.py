@@ -87,19 +87,20 @@ SHOWN = (
 )
 PASSED_OVER = {
     "CANON_OFFLINE": "1", "CANON_LLM__MODELL": "x", "CANON_LLM": "x", "CANON_TOKEN__A__B": "s3cret",
-    "CANON_LLM__SAMPLES": "3",
+    "CANON_LLM__SAMPLES": "3", "CANON_LLM__TOOLS__TELEPATHY": "true",
 }  # fmt: skip
 SAID_OF_THEM = (
     "canon: CANON_OFFLINE is passed over: there is no key offline (did you mean"
     " 'musicbrainz.offline'?)|"
     "canon: CANON_LLM__MODELL is passed over: there is no key llm.modell (did you mean"
     " 'model_id'?)|canon: CANON_LLM is passed over: |canon: CANON_TOKEN__A__B is passed over: |"
-    "canon: CANON_LLM__SAMPLES is passed over: there is no such key any more: each case has one run"
+    "canon: CANON_LLM__SAMPLES is passed over: there is no such key any more: each case has one|"
+    "canon: CANON_LLM__TOOLS__TELEPATHY is passed over: there is no tool telepathy installed; there"
+    " are musicbrainz, "
 )
 UNKNOWN = (
     ("llm.provider", "telepathy", "installed are ollama, openai, replay"),
     ("llm.dialect", "klingon", "classic"),
-    ("llm.tools.telepathy", "false", "wikipedia"),
     ("llm.prompt.rules", "{rules} {telepathy}", "{lead_window_days}"),
 )
 # Files of a home, arguments, environment, exit status, what is said, and what is not.
@@ -121,6 +122,8 @@ CONFIGURED: list[tuple[dict[str, str], str, dict[str, str], int, str, str]] = [
     *(({}, "config show", {f"CANON_{key.upper().replace('.', '__')}": value}, 2,
        f"canon: CANON_{key.upper().replace('.', '__')}: {key}: |{word}", "# default")
       for key, value, word in UNKNOWN),
+    ({OWN: "[llm.tools]\ntelepathy = false\n"}, "config show", {}, 2,
+     "config.toml, line 2: llm.tools.telepathy: no such tool is installed; there are", "# default"),
     ({OWN: "[canon.tags]\nx = 1\n"}, "config show", {}, 2, "canon: unknown key", ""),
     ({OWN: "[llm]\nmodell = 'x'"}, "decide whatever.mp3", {}, 2,
      "config.toml, line 2: llm.modell: unknown key", "whatever"),

@@ -97,12 +97,20 @@ def _unknown_variables(names: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield the variables that are no keys, each with a sentence that says so."""
     for name in names:
         keys = _keys_of(name)
-        if _is_open(keys) or _field(keys):
-            continue
         key = ".".join(keys)
+        if _field(keys) or (_is_open(keys) and keys[-1] in _installed_tools()):
+            continue
         removed = REMOVED_KEYS.get(key)
         reason = f"no such key any more: {removed}" if removed else f"no key {key}{_meant(keys)}"
+        if _is_open(keys):
+            reason = f"no tool {keys[-1]} installed; there are {', '.join(_installed_tools())}"
         yield name, f"{name} is passed over: there is {reason}"
+
+
+def _installed_tools() -> Sequence[str]:
+    from importlib.metadata import entry_points  # slow, and needed for few variables
+
+    return sorted({point.name for point in entry_points(group="chart_binder.tools")})
 
 
 def dotted_keys(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
