@@ -151,7 +151,7 @@ class Trial:
         folder, path = self.fresh()
         status = run(folder, path)
         content = path.read_bytes()
-        swept = [each for each in remove_leftovers(path.parent) if each.kept is None]
+        swept = [each for each in remove_leftovers(path.parent) if each.problem is None]
         right = (
             content in (self.old, self.new)
             and audio_hash(path) == self.audio

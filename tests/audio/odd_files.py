@@ -385,7 +385,7 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
         "song.wav", with_chunks("bare.wav", "<", tag_chunk("<")) + tag_chunk("<"), "more than one",
     ),
     "RF64": ("song.wav", b"RF64" + bare("bare.wav")[4:], "is RF64"),
-    "WAV behind ID3": ("song.wav", id3(4, 0, texts(4)) + bare("bare.wav"), "of another kind"),
+    "WAV behind ID3": ("song.wav", id3(4, 0, texts(4)) + bare("bare.wav"), "precedes the header"),
     "AIFF cut short while recorded": (
         "song.aiff", recording("bare.aiff", 4, SOUND, ">I"), ".SSND. has 0 bytes",
     ),

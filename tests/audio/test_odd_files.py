@@ -288,7 +288,7 @@ def test_an_extended_header_that_leads_nowhere_is_refused(tmp_path: Path) -> Non
     path.write_bytes(
         make("extended header 2.3", tmp_path).read_bytes().replace(b"TIT2", b"\1\2\3\4")
     )
-    with pytest.raises(AudioError, match="no frame stands behind the extended header"):
+    with pytest.raises(AudioError, match="no frame follows the extended header"):
         save(path)
 
 

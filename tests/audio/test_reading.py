@@ -134,7 +134,7 @@ def test_an_id_that_is_no_uuid_is_noted_in_the_log(
     caplog.set_level("INFO")
     path = CONTAINERS_BY_NAME["flac"].tagged(tmp_path, [("MUSICBRAINZ_TRACKID", ["12345"])])
     read_tags(path)
-    assert caplog.messages == [f"'{path}': recording id '12345' is no UUID, taken as absent"]
+    assert caplog.messages == [f"'{path}': the recording id '12345' is not a UUID and is ignored"]
 
 
 def test_a_duration_that_no_recording_has_is_absent(tmp_path: Path) -> None:
@@ -153,9 +153,9 @@ NOT_AUDIO = [
     (
         "large.wav",
         b"RF64\xff\xff\xff\xffWAVEds64" + bytes(99),
-        "is RF64, a WAV .* FLAC of any size",
+        "is RF64, a WAV .* or FLAC",
     ),
-    ("sony.wav", b"riff\x2e\x91\xcf\x11" + bytes(99), "is Wave64, .*which is not read"),
+    ("sony.wav", b"riff\x2e\x91\xcf\x11" + bytes(99), "is Wave64, .*which is not supported"),
     ("notes.txt", b"Remember the milk.\n" * 50, "is not audio that can be read"),
     ("cover.jpg", b"\xff\xd8\xff\xe0\0\x10JFIF\0" + bytes(500), "is not audio that can be read"),
     ("song.mid", MIDI, r"'SMF' is not supported\); readable are MP3, .*FLAC"),
@@ -175,7 +175,7 @@ def test_a_file_that_is_not_audio_is_refused_with_the_reason(
     with pytest.raises(AudioError, match=problem) as caught:
         read_tags(path)
     assert str(caught.value).startswith(f"'{path}' ")
-    with pytest.raises(AudioError, match=f"{problem}|is of no kind whose tags are written"):
+    with pytest.raises(AudioError, match=f"{problem}|has a format whose tags cannot be written"):
         audio_hash(path)
 
 
@@ -251,5 +251,5 @@ def test_a_recording_id_an_isrc_or_artist_and_title_identify_a_file() -> None:
             require_identity(tags, Path("song.mp3"))
         assert str(caught.value) == (
             "'song.mp3' says too little to be looked up: its tags have no MusicBrainz recording"
-            f" id, no ISRC and {missing}, and its name tells nothing, as `Artist - Title` would"
+            f" id, no ISRC and {missing}, and its name is not of the form `Artist - Title`"
         )

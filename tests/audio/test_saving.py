@@ -403,14 +403,14 @@ def test_leftovers_of_killed_saves_are_removed_and_nothing_else(song: Path) -> N
     link, folder = (ended.with_name(ended.name.replace("0" * 16, digit * 16)) for digit in "12")
     link.symlink_to(song)
     folder.mkdir()
-    found = {item.path: item.kept for item in remove_leftovers(song.parent)}
+    found = {item.path: item.problem for item in remove_leftovers(song.parent)}
     assert (found.pop(ended), found.pop(reused)) == (None, None)
     assert is_of_another_host(foreign.name)
-    assert "of another machine" in str(found.pop(foreign))
+    assert "another machine made it" in str(found.pop(foreign))
     assert set(found) <= {link, folder}
     kept = {*others, song.name, link.name, folder.name, foreign.name}
     assert set(names(song.parent)) == kept
-    assert not [item for item in remove_leftovers(song.parent) if item.kept is None]
+    assert not [item for item in remove_leftovers(song.parent) if item.problem is None]
     assert list(remove_leftovers(song.parent / "gone")) == []
 
 

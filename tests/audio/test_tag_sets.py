@@ -105,7 +105,7 @@ def must_be_made_again(path: Path, former: bytes) -> None:
 
 def test_what_is_no_record_of_tags_is_refused() -> None:
     for document in (b"{}", b"[]"):
-        with pytest.raises(AudioError, match="no recorded tags"):
+        with pytest.raises(AudioError, match="recorded tags cannot be read"):
             TagChanges.from_json(document)
 
 

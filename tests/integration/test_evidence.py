@@ -147,7 +147,7 @@ def test_a_name_that_says_too_little_is_unmatched(
         screen = " ".join(canon("decide", song, **asking(mb)).must_end(3).out.split())
         assert mb.requests == []
     assert (ran.line["state"], ran.line["cause"]) == ("unmatched", "unidentified")
-    assert "its name tells nothing, as `Artist - Title` would" in screen
+    assert "its name is not of the form `Artist - Title`" in screen
     assert "to do give it tags (artist and title, or a recording id) or a name like" in screen
 
 

@@ -1,7 +1,7 @@
-"""Audio files on disk: finding them, reading at any place, locking, and temporary copies.
+"""Audio files on disk: finding, reading and locking them, and naming temporary copies.
 
-A file is locked while its tags are changed, so that a second run waits for the first. A copy that
-is being written has a recognisable name, by which `remove_leftovers` finds what killed runs left.
+A run locks a file while it changes the tags, so that a second run waits for the first. The names
+of temporary copies follow a pattern by which `remove_leftovers` finds those of killed runs.
 """
 
 import errno
@@ -29,7 +29,7 @@ from chart_binder.files import path_error, quoted
 
 _log = logging.getLogger(__name__)
 
-# What mediafile reads, by the usual file names; .mp4 and .asf are left out: mostly video.
+# The usual suffixes of the formats that mediafile reads, except .mp4 and .asf (mostly video).
 # fmt: off
 AUDIO_SUFFIXES = frozenset({
     ".aif", ".aifc", ".aiff", ".ape", ".dsf", ".flac", ".m4a", ".m4b", ".m4p", ".mp+", ".mp2",
@@ -37,51 +37,51 @@ AUDIO_SUFFIXES = frozenset({
 })
 # fmt: on
 
-_CHUNK_BYTES = 1 << 20  # how much of a file is in memory at a time
-_MAX_TAG_BYTES = 1 << 28  # a longer tag is a damaged length
-_STREAM_BYTES = 1 << 16  # so that most of a header is read at once
+_CHUNK_BYTES = 1 << 20  # the most that is read into memory at a time
+_MAX_TAG_BYTES = 1 << 28  # a tag length above this is damaged
+_STREAM_BYTES = 1 << 16  # most headers fit into one buffer
 
 LOCK_TIMEOUT_S = 10.0
-"""How long another run may hold a file; a copy of an album's longest track takes about 1 s."""
+"""How long to wait for another run's lock; copying a long track takes about 1 s."""
 
 _LOCK_RETRY_S = 0.05
 _TEMPORARY_NAME = re.compile(
     r"\.canon-save-([0-9a-f]{8})-(\d+)-(\d+)-[0-9a-f]{16}\.part(?:\.\w{1,8})?", re.ASCII
 )
-_UNKNOWN = "0"  # the start of a process, where the system does not say it
+_UNKNOWN = "0"  # the start time of a process on a system without /proc
 _SUFFIX = re.compile(r"\.\w{1,8}", re.ASCII)
-_GET_FLAGS, _FIXED_FLAGS = 0x80086601, 0x30  # of Linux: FS_IOC_GETFLAGS; FS_IMMUTABLE_FL, _APPEND_
+_GET_FLAGS, _FIXED_FLAGS = 0x80086601, 0x30  # FS_IOC_GETFLAGS; FS_IMMUTABLE_FL | FS_APPEND_FL
 
 
 def is_append_only(descriptor: int) -> bool:
-    """Say whether Linux lets an open file or folder at most grow (`chattr +a`, `chattr +i`)."""
+    """Tell whether an open file or folder is append-only or immutable (`chattr +a`, `+i`)."""
     if sys.platform != "linux":
         return False
     try:
         flags = fcntl.ioctl(descriptor, _GET_FLAGS, bytes(8))
-    except OSError:  # the file system has no such flags
+    except OSError:  # the file system does not support these flags
         return False
     return bool(int.from_bytes(flags[:4], sys.byteorder) & _FIXED_FLAGS)
 
 
 class FileInUseError(SaveError):
-    """Another run is changing the tags of the file and did not end in time."""
+    """Another run holds the lock on the file and did not release it in time."""
 
 
 @dataclass(frozen=True, slots=True)
 class ByteSpan:
-    """Bytes of the source file, by offset and size."""
+    """A range of bytes of an open file, by offset and size."""
 
     start: int
     size: int
 
     @property
     def end(self) -> int:
-        """Where the next byte stands."""
+        """The offset behind the last byte."""
         return self.start + self.size
 
     def part(self, skipped: int, size: int) -> "ByteSpan":
-        """Return a part of it."""
+        """Return `size` bytes of the range, starting behind the `skipped` first bytes."""
         return ByteSpan(self.start + skipped, size)
 
     def chunks(self, source: "OpenFile") -> Iterator[bytes]:
@@ -93,7 +93,7 @@ class ByteSpan:
             except OSError as error:
                 raise path_error(source.path, error) from error
             if not chunk:
-                raise source.damaged("it has become shorter while it was read")
+                raise source.damaged("it became shorter while it was being read")
             yield chunk
             at += len(chunk)
 
@@ -103,22 +103,22 @@ Piece = bytes | ByteSpan
 
 @dataclass(frozen=True, slots=True)
 class OpenFile:
-    """An open audio file, read at any place."""
+    """An open audio file that can be read at any offset."""
 
     path: Path
     descriptor: int
     size: int
 
     def read(self, start: int, size: int) -> bytes:
-        """Return exactly `size` bytes from `start`; raise `AudioError` where they are not there."""
+        """Return `size` bytes from offset `start`. Raises `AudioError` if the file is shorter."""
         if start < 0 or size < 0 or start + size > self.size:
-            raise self.damaged("it ends within a structure that its header announces")
+            raise self.damaged("it ends inside a structure that its header announces")
         if size > _MAX_TAG_BYTES:
-            raise self.damaged(f"a tag of {size:,} bytes is announced")
+            raise self.damaged(f"its header announces a tag of {size:,} bytes")
         return b"".join(self.chunks([ByteSpan(start, size)]))
 
     def has(self, start: int, expected: bytes) -> bool:
-        """Say whether these bytes stand at `start`."""
+        """Tell whether the file has the expected bytes at offset `start`."""
         if start < 0 or start + len(expected) > self.size:
             return False
         return self.read(start, len(expected)) == expected
@@ -132,19 +132,19 @@ class OpenFile:
                 yield from piece.chunks(self)
 
     def stream(self) -> BinaryIO:
-        """Return the content as a stream that has the file's name. Raises `OSError`."""
+        """Return a stream over the content that has the file's name. Raises `OSError`."""
         stream = open(self.path, "rb", opener=lambda *_: os.dup(self.descriptor))  # noqa: SIM115
-        stream.seek(0)  # descriptors that were duplicated share their position
+        stream.seek(0)  # duplicated descriptors share their position
         return stream
 
     def damaged(self, detail: str) -> AudioError:
-        """Return the error for content that makes no sense."""
+        """Return the error for invalid content."""
         return damaged_file(self.path, detail)
 
 
 @dataclass(frozen=True, slots=True)
 class UnwrittenFile(OpenFile):
-    """A file that is not written yet, in bytes and spans of the one whose place it takes."""
+    """A file that is not on disk yet: new bytes and spans of the old file that it will replace."""
 
     pieces: Sequence[Piece]
     ends: Sequence[int]
@@ -152,16 +152,16 @@ class UnwrittenFile(OpenFile):
 
     @classmethod
     def of(cls, old: OpenFile, pieces: Sequence[Piece]) -> "UnwrittenFile":
-        """Return the file that consists of these pieces of `old`."""
+        """Return the file that consists of the pieces; their spans refer to `old`."""
         ends = list(accumulate(map(piece_size, pieces)))
         return cls(old.path, old.descriptor, ends[-1] if ends else 0, pieces, ends, old)
 
     def chunks(self, pieces: Iterable[Piece]) -> Iterator[bytes]:
-        """Yield the bytes of pieces, whose spans are those of the new file."""
+        """Yield the bytes of pieces whose spans refer to the new file."""
         return self.old.chunks(self._in_old_file(pieces))
 
     def stream(self) -> BinaryIO:
-        """Return the content as a stream that has the file's name."""
+        """Return a stream over the content that has the file's name."""
         return io.BufferedReader(_FileStream(self), _STREAM_BYTES)
 
     def _in_old_file(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
@@ -169,20 +169,20 @@ class UnwrittenFile(OpenFile):
             if isinstance(piece, bytes):
                 yield piece
                 continue
-            at, number = piece.start, bisect_right(self.ends, piece.start)
+            at, index = piece.start, bisect_right(self.ends, piece.start)
             while at < piece.end:
-                here = self.pieces[number]
-                skipped = at - self.ends[number] + piece_size(here)
-                size = min(piece.end, self.ends[number]) - at
-                if isinstance(here, bytes):
-                    yield here[skipped : skipped + size]
+                old_piece, end = self.pieces[index], self.ends[index]
+                skipped = at - end + piece_size(old_piece)
+                size = min(piece.end, end) - at
+                if isinstance(old_piece, bytes):
+                    yield old_piece[skipped : skipped + size]
                 else:
-                    yield here.part(skipped, size)
-                at, number = at + size, number + 1
+                    yield old_piece.part(skipped, size)
+                at, index = at + size, index + 1
 
 
 def piece_size(piece: Piece) -> int:
-    """Return how many bytes a piece has."""
+    """Return the number of bytes in a piece."""
     return len(piece) if isinstance(piece, bytes) else piece.size
 
 
@@ -199,10 +199,10 @@ class _FileStream(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        before = {os.SEEK_CUR: self._at, os.SEEK_END: self._source.size}.get(whence, 0)
-        if before + offset < 0:
+        origin = {os.SEEK_CUR: self._at, os.SEEK_END: self._source.size}.get(whence, 0)
+        if origin + offset < 0:
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-        self._at = before + offset
+        self._at = origin + offset
         return self._at
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
@@ -214,20 +214,20 @@ class _FileStream(io.RawIOBase):
 
 
 def no_audio(path: Path, problem: str) -> AudioError:
-    """Return the error for a file without audio, `NoAudioError` if its name says audio."""
-    kind = NoAudioError if path.suffix.lower() in AUDIO_SUFFIXES else AudioError
-    return kind(f"{quoted(path)} {problem}")
+    """Return a `NoAudioError` if the file has a suffix of audio files, else an `AudioError`."""
+    error = NoAudioError if path.suffix.lower() in AUDIO_SUFFIXES else AudioError
+    return error(f"{quoted(path)} {problem}")
 
 
 def damaged_file(path: Path, detail: str) -> AudioError:
-    """Return the error for a file whose content makes no sense."""
+    """Return the error for a file with invalid content."""
     return no_audio(path, f"is damaged, cut short or not what its name says: {detail}")
 
 
 @contextmanager
 def open_audio(path: Path) -> Iterator[OpenFile]:
-    """Open a regular file that is not empty; raise `AudioError` for anything else."""
-    try:  # without O_NONBLOCK, opening a pipe waits for a writer
+    """Open a regular file that is not empty. Raises `AudioError` for anything else."""
+    try:  # without O_NONBLOCK, opening a pipe would wait for a writer
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         raise path_error(path, error) from error
@@ -240,7 +240,7 @@ def open_audio(path: Path) -> Iterator[OpenFile]:
 
 
 def require_audio_file(path: Path, status: os.stat_result) -> None:
-    """Raise `AudioError` unless the status is that of a regular file that is not empty."""
+    """Raise `AudioError` unless `status` describes a regular file that is not empty."""
     if S_ISDIR(status.st_mode):
         raise AudioError(f"{quoted(path)} is a folder, not an audio file")
     if not S_ISREG(status.st_mode):
@@ -251,26 +251,32 @@ def require_audio_file(path: Path, status: os.stat_result) -> None:
 
 @contextmanager
 def file_lock(target: Path, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[OpenFile]:
-    """Open and lock a file for this run. Raises as `open_audio`, and `FileInUseError`."""
-    until = time.monotonic() + timeout_s
+    """Open and lock a file, waiting up to `timeout_s` seconds.
+
+    Raises `AudioError` like `open_audio`, and `FileInUseError` after the timeout.
+    """
+    deadline = time.monotonic() + timeout_s
     while True:
         with open_audio(target) as source:
             if not try_lock(source.descriptor):
-                if time.monotonic() >= until:
+                if time.monotonic() >= deadline:
                     raise FileInUseError(
-                        f"{quoted(target)} is left as it is: another run is writing its tags, and"
-                        f" did not end within {timeout_s:g} s"
+                        f"{quoted(target)} was not changed: another run is writing its tags, and"
+                        f" did not finish within {timeout_s:g} s"
                     )
             elif _is_at(source.descriptor, target):
                 yield source
                 return
             else:
-                continue  # the run that had the lock put a new file in its place
+                continue  # the run that held the lock has replaced the file
         time.sleep(_LOCK_RETRY_S)
 
 
 def try_lock(descriptor: int) -> bool:
-    """Lock a file until it is closed; return whether this succeeded, or there are no locks."""
+    """Lock a file until it is closed. Return False only if another process holds the lock.
+
+    A file system without locks counts as success.
+    """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -281,43 +287,49 @@ def try_lock(descriptor: int) -> bool:
 def _is_at(descriptor: int, target: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(descriptor), target.stat())
-    except OSError:  # removed: the next attempt to open it reports that
+    except OSError:  # the file was removed: the next attempt to open it reports that
         return False
 
 
 @dataclass(frozen=True, slots=True)
 class LeftoverCopy:
-    """A temporary file that a killed run left; `kept` says why it was not removed."""
+    """A temporary copy from a killed run; `problem` is the reason if it was not removed."""
 
     path: Path
-    kept: str | None = None
+    problem: str | None = None
 
 
 def new_temporary_name(target: Path) -> str:
-    """Return a name for a copy: host, process id, start time, random, suffix of `target`."""
+    """Return a file name for a copy of `target`.
+
+    It holds the host, the process id, the start time of the process, a random part and the suffix.
+    """
     pid = os.getpid()
     suffix = target.suffix if _SUFFIX.fullmatch(target.suffix) else ""
     return f".canon-save-{_host()}-{pid}-{_start_time(pid)}-{secrets.token_hex(8)}.part{suffix}"
 
 
 def is_of_another_host(name: str) -> bool:
-    """Say whether a file of this name is a temporary copy of a save on another machine."""
+    """Tell whether the file name is that of a temporary copy made on another machine."""
     match = _TEMPORARY_NAME.fullmatch(name)
     return match is not None and match[1] != _host()
 
 
 def remove_leftovers(folder: Path) -> Iterator[LeftoverCopy]:
-    """Remove what killed saves left in a folder; yield each, one that stays with the reason."""
+    """Remove the copies that killed saves left in a folder, and yield them.
+
+    A copy that was not removed is yielded with the reason, unless a living process may own it.
+    """
     try:
-        names = os.listdir(folder)  # noqa: PTH208  # names
+        names = os.listdir(folder)  # noqa: PTH208
     except OSError:
         return
     for match in filter(None, map(_TEMPORARY_NAME.fullmatch, sorted(names))):
         path, (host, pid, started) = folder / match[0], match.groups()
         try:
             if host != _host():
-                why = "it is of another machine: remove it if nothing is being written there"
-                yield LeftoverCopy(path, why)
+                problem = "another machine made it: remove it if no run is writing there"
+                yield LeftoverCopy(path, problem)
             elif (_start_time(pid) != started or started == _UNKNOWN) and _remove_unlocked(path):
                 yield LeftoverCopy(path)
         except FileNotFoundError:
@@ -339,12 +351,12 @@ def _remove_unlocked(path: Path) -> bool:
 
 
 def _start_time(pid: int | str) -> str:
-    """Return when a process started, in ticks since the system did, if that is known."""
+    """Return the start time of a process in clock ticks since boot, `_UNKNOWN` without /proc."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
     except OSError:
         return _UNKNOWN
-    # The program's name, in brackets, may hold anything. Field 22: proc_pid_stat(5).
+    # Field 22 of proc_pid_stat(5); field 2, in parentheses, is the program's name, of any bytes.
     return stat.rpartition(")")[2].split()[19]
 
 
@@ -354,14 +366,14 @@ def _host() -> str:
 
 @dataclass(frozen=True, slots=True)
 class AudioFile:
-    """A file to read, named by the caller or found in a folder."""
+    """An audio file that the caller named or that was found in a folder."""
 
     path: Path
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadablePath:
-    """A path that yields no file, with the reason."""
+    """A path that cannot be read, with the reason."""
 
     path: Path
     problem: AudioError
@@ -370,12 +382,12 @@ class UnreadablePath:
 def find_audio_files(
     paths: Iterable[Path], *, warn: Callable[[str], object] | None = _log.warning
 ) -> Iterator[AudioFile | UnreadablePath]:
-    """Yield the audio files at `paths`, in the order given, those of a folder sorted by name.
+    """Yield the audio files at `paths`, in their order; files in folders are sorted by name.
 
-    A named file is yielded whatever its name; in folders, at any depth, hidden files, those without
-    a suffix of audio and links that lead nowhere are skipped. Below the named folders nothing is
-    yielded twice, whatever links lead there. The walk goes on after a path that cannot be read.
-    Folders are listed when their turn comes; `warn` is called for one without any audio.
+    A file among `paths` is yielded whatever its name. In folders, which are searched recursively,
+    hidden files, files without an audio suffix and broken links are skipped, and no file is yielded
+    twice, whatever links point to it. The search continues after a path that cannot be read.
+    Folders are listed lazily; `warn` is called for a folder among `paths` without audio files.
     """
     paths = list(paths)
     walk = _FolderWalk(frozenset(Path(os.path.realpath(path)) for path in paths if path.is_dir()))
@@ -397,7 +409,7 @@ def find_audio_files(
 
 
 def listed_audio(folder: Path) -> Sequence[Path]:
-    """Return the audio files and the folders directly in a folder, none if it cannot be read."""
+    """Return the audio files and subfolders of a folder, nothing if it cannot be read."""
     try:
         return [
             item.path if isinstance(item, AudioFile) else item
@@ -409,19 +421,19 @@ def listed_audio(folder: Path) -> Sequence[Path]:
 
 @dataclass(frozen=True, slots=True)
 class _FolderWalk:
-    """What was found below the folders `tops`: those entered, and what links led to."""
+    """The state of a search below `tops`: folders listed so far, and targets of links to files."""
 
     tops: frozenset[Path] = frozenset()
     entered: set[tuple[int, int]] = field(default_factory=set)
     linked: set[Path] = field(default_factory=set)
 
     def has_entered(self, folder: Path) -> bool:
-        """Return whether a folder was entered by another name. Raises `OSError`."""
+        """Tell whether a folder was listed already under any name. Raises `OSError`."""
         return _identity(folder) in self.entered
 
     def files_below(self, top: Path) -> Iterator[AudioFile | UnreadablePath]:
-        """Yield what is found, folder by folder."""
-        waiting: list[AudioFile | Path] = [top]  # a Path is a folder; folders may be deep
+        """Yield the files below a folder, folder by folder."""
+        waiting: list[AudioFile | Path] = [top]  # a Path is a folder
         while waiting:
             item = waiting.pop()
             if isinstance(item, AudioFile):
@@ -434,7 +446,7 @@ class _FolderWalk:
                 yield UnreadablePath(item, path_error(item, error))
 
     def _is_first(self, link: Path) -> bool:
-        """Return whether its file is found neither by its own name nor by an earlier link."""
+        """Tell whether a link's target is found neither directly nor by an earlier link."""
         target = Path(os.path.realpath(link))
         if target in self.linked:
             return False
@@ -448,7 +460,7 @@ class _FolderWalk:
         )
 
     def listed(self, folder: Path) -> list[AudioFile | Path]:
-        """Return the audio files and folders in a folder, none the second time."""
+        """Return the audio files and subfolders of a folder, nothing if it was listed already."""
         if self.has_entered(folder):
             return []
         self.entered.add(_identity(folder))
@@ -461,8 +473,8 @@ class _FolderWalk:
                 items.append(path)
             elif path.suffix.lower() not in AUDIO_SUFFIXES:
                 continue
-            elif entry.is_symlink() and _leads_nowhere(path):
-                _log.info("%s is a link that leads nowhere, and is skipped", quoted(path))
+            elif entry.is_symlink() and _is_broken(path):
+                _log.info("%s is a broken link and is skipped", quoted(path))
             else:
                 items.append(AudioFile(path))
         return items
@@ -473,7 +485,7 @@ def _identity(folder: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _leads_nowhere(link: Path) -> bool:
+def _is_broken(link: Path) -> bool:
     try:
         link.stat()
     except OSError as error:
@@ -484,5 +496,5 @@ def _leads_nowhere(link: Path) -> bool:
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # the reader of the file reports it
+    except OSError:  # reading the path will report the error
         return False

@@ -1,7 +1,7 @@
-"""New tags as another program reads them: mutagen, by which many taggers do.
+"""Checking new tags with mutagen, the library of many taggers.
 
-The file has to be of the kind that mutagen takes it for, since that decides which tag it reads, and
-every field that changed has to say there what was meant.
+mutagen must detect the right format, because that decides which tag it reads, and it must find the
+new texts in every field that changed.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -31,89 +31,89 @@ from chart_binder.audio.file_access import OpenFile
 from chart_binder.audio.tagset import TagBlock, TagSet
 from chart_binder.errors import AudioError
 
-_KINDS: Mapping[str, Any] = {
+_CLASSES: Mapping[str, Any] = {
     "mp3": MP3, "aiff": AIFF, "wav": WAVE, "dsf": DSF, "flac": FLAC, "ogg": OggVorbis,
     "opus": OggOpus, "mp4": MP4, "asf": ASF, "ape": MonkeysAudio, "wv": WavPack, "mpc": Musepack,
 }  # fmt: skip
-_RIVALS = (*_KINDS.values(), AAC, APEv2File, ID3FileType, TrueAudio)
-"""What mutagen may take such a file for."""
+_CANDIDATES = (*_CLASSES.values(), AAC, APEv2File, ID3FileType, TrueAudio)
+"""The classes that mutagen may choose for such a file."""
 
-_HEADER_BYTES = 128  # what mutagen looks at to tell kinds apart, with the name
+_HEADER_BYTES = 128  # mutagen detects the format by these bytes and the file name
 
 _NEVER_READ = frozenset({"XDOR"})
-"""Frames of fields for which mutagen has no class."""
+"""Frames that hold fields but have no class in mutagen."""
 
 
 def require_read_back(source: OpenFile, before: TagSet, after: TagSet) -> None:
-    """Raise `AudioError` if mutagen finds other fields in a file than those that changed.
+    """Raise `AudioError` unless mutagen reads the changed fields of `source` as `after` has them.
 
-    The file has the tags `after`.
+    `before` are the tags of the old file.
     """
     changed = list(_changed_texts(before, after))
     try:
         with source.stream() as stream:
-            kind = _kind(stream, str(source.path))
-            is_own = kind is _KINDS[after.container]
-            tags = _tags(kind, stream) if is_own and changed else None
-    except Exception as error:  # a defect of mutagen, or a damaged file
-        is_defect = not isinstance(error, MutagenError)
-        detail = f"{type(error).__name__}: {error}" if is_defect else str(error)
+            mutagen_class = _detected_class(stream, str(source.path))
+            is_right = mutagen_class is _CLASSES[after.container]
+            tags = _tags(mutagen_class, stream) if is_right and changed else None
+    except Exception as error:  # a bug in mutagen, or a damaged file
+        is_bug = not isinstance(error, MutagenError)
+        detail = f"{type(error).__name__}: {error}" if is_bug else str(error)
         raise AudioError(f"mutagen cannot read it with the new tags ({detail})") from error
-    if not is_own:
-        name = kind.__name__ if kind else "no audio"
+    if not is_right:
+        name = mutagen_class.__name__ if mutagen_class else "no audio"
         raise AudioError(
-            f"mutagen and programs built on it take it for {name}, by its name and beginning, and"
+            f"mutagen and programs built on it take it for {name}, by its name and first bytes, and"
             " would not see the new tags"
         )
     for key, texts in changed:
         value = tags.get(key) if tags is not None else None
-        if (seen := _texts_of(value)) != _as_mutagen_has(value, texts):
-            there, meant = ("; ".join(each) for each in (seen, texts))
-            raise AudioError(f"mutagen reads {there!r} under {key}, where {meant!r} is meant")
+        if (actual := _texts_of(value)) != _as_mutagen_reads(value, texts):
+            read, expected = "; ".join(actual), "; ".join(texts)
+            raise AudioError(f"mutagen reads {read!r} under {key}, where {expected!r} is expected")
 
 
-def _kind(stream: BinaryIO, name: str) -> Any:
-    """Return what mutagen takes a file for, by the scores that it gives, or `None`."""
+def _detected_class(stream: BinaryIO, name: str) -> Any:
+    """Return the mutagen class with the best score for a file, or `None`."""
     header = stream.read(_HEADER_BYTES)
-    scores = ((kind.score(name, stream, header), kind.__name__, kind) for kind in _RIVALS)
-    score, _, kind = max(scores, key=lambda scored: scored[:2])
-    return kind if score > 0 else None
+    scores = ((cls.score(name, stream, header), cls.__name__, cls) for cls in _CANDIDATES)
+    score, _, best = max(scores, key=lambda scored: scored[:2])
+    return best if score > 0 else None
 
 
-def _tags(kind: Any, stream: BinaryIO) -> Any:
-    """Return the tags that mutagen reads, those of ID3 without a change of their version."""
+def _tags(mutagen_class: Any, stream: BinaryIO) -> Any:
+    """Return the tags that mutagen reads; ID3 tags keep their version."""
     stream.seek(0)
-    if kind in (MP3, AIFF, WAVE, DSF):
-        return kind(stream, translate=False, load_v1=False).tags
-    return kind(stream).tags
+    if mutagen_class in (MP3, AIFF, WAVE, DSF):
+        return mutagen_class(stream, translate=False, load_v1=False).tags
+    return mutagen_class(stream).tags
 
 
 def _changed_texts(before: TagSet, after: TagSet) -> Iterator[tuple[str, Texts]]:
-    """Yield the key and the texts of each key of a field that got other texts."""
+    """Yield the keys of fields whose texts changed, each with its new texts."""
     for block in after.blocks:
         old = before.block(block.form) or TagBlock(block.form)
         changed = {item.key for item in {*old.items} ^ {*block.items}}
-        was, now = (_texts_by_key(each, changed) for each in (old, block))
-        for key, texts in now.items():
-            if was.get(key) != texts and key not in _NEVER_READ:
+        old_texts = _texts_by_key(old, changed)
+        for key, texts in _texts_by_key(block, changed).items():
+            if old_texts.get(key) != texts and key not in _NEVER_READ:
                 yield key, texts
 
 
 def _texts_by_key(block: TagBlock, keys: Collection[str]) -> dict[str, Texts]:
-    """Return the texts under those of the keys that are of fields."""
-    found: dict[str, Texts] = {}
+    """Return the texts of those of the keys that belong to fields."""
+    by_key: dict[str, Texts] = {}
     fields_of = keys_of_form(block.form).fields_of if keys else None
     for item in block.items:
-        is_asked = fields_of and item.key in keys and fields_of(item.key)
-        texts = item_texts(block.form, item) if is_asked else None
+        is_field = fields_of and item.key in keys and fields_of(item.key)
+        texts = item_texts(block.form, item) if is_field else None
         if texts is not None:
             key = long_key(block.form, item.key)
-            found[key] = (*found.get(key, ()), *texts)
-    return found
+            by_key[key] = (*by_key.get(key, ()), *texts)
+    return by_key
 
 
 def _texts_of(value: Any) -> Texts:
-    """Return the texts of what mutagen has under a key; none for `None`."""
+    """Return the texts of a value of mutagen, nothing for `None`."""
     if value is None or isinstance(value, bool):
         return () if value is None else (str(int(value)),)
     if isinstance(value, UFID):
@@ -129,8 +129,8 @@ def _text(value: Any) -> str:
     return str(getattr(value, "value", value))
 
 
-def _as_mutagen_has(value: Any, texts: Texts) -> Texts:
-    """Return texts as mutagen would have them: of a time stamp it keeps the numbers alone."""
+def _as_mutagen_reads(value: Any, texts: Texts) -> Texts:
+    """Return texts as mutagen reads them: it keeps only the numbers of a time stamp."""
     if isinstance(value, TimeStampTextFrame):
         return tuple(ID3TimeStamp(text).text for text in texts)
     return texts

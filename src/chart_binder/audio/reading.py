@@ -1,4 +1,4 @@
-"""Reading of what identifies a recording: the fields of all tags of a file, and its duration."""
+"""Reading the tag fields that identify a recording, and the duration of a file."""
 
 import logging
 import re
@@ -25,7 +25,7 @@ from mutagen.wavpack import WavPackInfo
 
 from chart_binder.audio.containers import UnknownKindError, layout_of
 from chart_binder.audio.containers.mp3 import find_id3
-from chart_binder.audio.containers.riff import unread_wave
+from chart_binder.audio.containers.riff import unsupported_wave
 from chart_binder.audio.fields import BLANK, texts_of_file
 from chart_binder.audio.file_access import OpenFile, damaged_file, no_audio, open_audio
 from chart_binder.audio.tagset import TagSet
@@ -37,16 +37,16 @@ from chart_binder.files import path_error, quoted
 
 _log = logging.getLogger(__name__)
 
-# ISO 3901: country, registrant, year, designation; often printed with hyphens or spaces between.
+# ISO 3901: country, registrant, year and designation, often separated by hyphens or spaces.
 _ISRC = re.compile(r"(?<![A-Z0-9])[A-Z]{2}[ -]?[A-Z0-9]{3}[ -]?[0-9]{2}[ -]?[0-9]{5}(?![A-Z0-9])")
 
-# What Picard and beets put between several values where ID3v2.3 has room for one text.
-_BETWEEN_IDS = re.compile(r"[\s/;,|\0]+")
-_BETWEEN_NAMES = "; "  # as Picard shows several values of one field
-_MAX_DURATION_S = 7 * 24 * 3600  # a longer one is a damaged header
+# The separators of Picard and beets where ID3v2.3 holds only one text.
+_ID_SEPARATORS = re.compile(r"[\s/;,|\0]+")
+_NAME_SEPARATOR = "; "  # as Picard displays several values of a field
+_MAX_DURATION_S = 7 * 24 * 3600  # a longer duration is damage
 _WAVE_HEADER_BYTES = 12
 
-# The formats that are read, by mutagen's classes.
+# The supported formats, by the name of mutagen's class.
 _FORMATS = {
     "MP3": "MP3", "MP4": "MP4", "FLAC": "FLAC", "OggOpus": "Opus", "OggVorbis": "Ogg Vorbis",
     "MonkeysAudio": "Monkey's Audio", "WavPack": "WavPack", "Musepack": "Musepack",
@@ -62,22 +62,22 @@ def _mp4_info(stream: BinaryIO) -> Any:
     return MP4Info(Atoms(stream), stream)
 
 
-# What reads the length of a file, by its container: where it can without the tag.
+# The function that reads the length of a file, by container; most skip the tags.
 _INFO: dict[str, Callable[[BinaryIO], Any]] = {
     "mp3": MPEGInfo, "aiff": AIFFInfo, "wav": WaveStreamInfo, "dsf": _dsf_info, "flac": FLAC,
     "ogg": OggVorbis, "opus": OggOpus, "mp4": _mp4_info, "asf": ASF, "ape": MonkeysAudioInfo,
     "wv": WavPackInfo, "mpc": MusepackInfo,
 }  # fmt: skip
-_BEHIND_ID3 = frozenset({"ape", "wv"})
-"""Containers whose length mutagen reads where the audio begins."""
+_AUDIO_FIRST = frozenset({"ape", "wv"})
+"""Containers in which mutagen must start reading where the audio begins, behind an ID3 tag."""
 
 
 def read_tags(path: Path) -> TrackTags:
-    """Read what the tags of an audio file say, whatever their form, and its duration.
+    """Read the fields of all tags of an audio file, and its duration.
 
-    A field is of the first tag that has it. Blank values and MusicBrainz ids that are no UUID are
-    absent; several artists are one text. Raises `AudioError` for what is no file, not permitted,
-    empty, not audio or damaged.
+    The first tag that has a field provides its value. Blank values and invalid MusicBrainz ids are
+    left out, and several artists are joined. Raises `AudioError` if the path does not lead to a
+    readable file, or the file is empty, damaged or not audio.
     """
     with open_audio(path) as source:
         tags = _tags_of(source)
@@ -85,7 +85,7 @@ def read_tags(path: Path) -> TrackTags:
         duration = _milliseconds(_length(source, tags.container))
 
     def texts(name: str) -> Iterator[str]:
-        return (text for each in fields.get(name, ()) if (text := each.strip(BLANK)))
+        return filter(None, (text.strip(BLANK) for text in fields.get(name, ())))
 
     return TrackTags(
         title=next(texts("title"), None),
@@ -105,7 +105,7 @@ def read_tags(path: Path) -> TrackTags:
 
 
 def read_names(path: Path) -> TrackTags:
-    """Read tags; artist and title that they lack are taken from the file's name, if it has them.
+    """Read the tags, and complete artist and title from the file name if they are missing.
 
     Raises `AudioError` like `read_tags`.
     """
@@ -113,14 +113,14 @@ def read_names(path: Path) -> TrackTags:
 
 
 def require_identity(tags: TrackTags, path: Path) -> None:
-    """Raise `UnidentifiedError`, naming what is missing, if the tags identify no recording."""
+    """Raise `UnidentifiedError` with the missing fields if the tags identify no recording."""
     if tags.recording_mbid or tags.isrcs or (tags.artist and tags.title):
         return
     names = [name for name, value in (("artist", tags.artist), ("title", tags.title)) if not value]
     raise UnidentifiedError(
         f"{quoted(path)} says too little to be looked up: its tags have no MusicBrainz recording"
-        f" id, no ISRC and no {' and no '.join(names)}, and its name tells nothing, as"
-        " `Artist - Title` would"
+        f" id, no ISRC and no {' and no '.join(names)}, and its name is not of the form"
+        " `Artist - Title`"
     )
 
 
@@ -128,13 +128,16 @@ def _tags_of(source: OpenFile) -> TagSet:
     try:
         return layout_of(source).tags
     except UnknownKindError:
-        _opened(source)  # says more of what is no audio
+        _opened(source)  # gives a more specific reason for files that are not audio
         raise
 
 
 def _length(source: OpenFile, container: str) -> float | None:
-    """Return the length in seconds; a file with few frames has to be what mutagen takes it for."""
-    start = find_id3(source, 0)[1] if container in _BEHIND_ID3 else 0
+    """Return the length in seconds.
+
+    Of a file with very few MPEG frames, mutagen has to confirm the format.
+    """
+    start = find_id3(source, 0)[1] if container in _AUDIO_FIRST else 0
     info = _by_mutagen(source, _INFO[container], start)
     info = info if isinstance(info, StreamInfo) else info.info
     if getattr(info, "sketchy", False):
@@ -144,10 +147,10 @@ def _length(source: OpenFile, container: str) -> float | None:
 
 
 def _opened(source: OpenFile) -> Any:
-    """Return what mutagen makes of a file. Raises `AudioError` for what it does not know."""
+    """Return mutagen's object for a file. Raises `AudioError` for an unsupported format."""
     audio = _by_mutagen(source, mutagen.File)
     if type(audio).__name__ not in _FORMATS:
-        raise _unread(source, None if audio is None else type(audio).__name__)
+        raise _unsupported(source, None if audio is None else type(audio).__name__)
     return audio
 
 
@@ -160,51 +163,54 @@ def _by_mutagen(source: OpenFile, read: Callable[[BinaryIO], Any], start: int = 
         raise _damaged(source, str(error)) from error
     except OSError as error:
         raise path_error(source.path, error) from error
-    except Exception as error:  # a defect of mutagen, met on a damaged file
+    except Exception as error:  # a bug in mutagen that a damaged file triggered
         raise _damaged(source, f"{type(error).__name__}: {error}") from error
 
 
-def _unread(source: OpenFile, kind: str | None) -> AudioError:
-    """Return the error for a file that mutagen knows as one of another kind, or not at all."""
-    if unread := _wave_that_is_not_read(source):
-        return unread
-    what = f"File type {kind!r} is not supported" if kind else "File is not in a recognized format"
-    bundle = "; a bundle goes behind --evidence" if source.path.suffix == ".json" else ""
-    known = ", ".join(_FORMATS.values())
+def _unsupported(source: OpenFile, mutagen_class: str | None) -> AudioError:
+    """Return the error for a file that is another format for mutagen, or unknown to it."""
+    if error := _unsupported_wave(source):
+        return error
+    reason = (
+        f"File type {mutagen_class!r} is not supported"
+        if mutagen_class
+        else "File is not in a recognized format"
+    )
+    hint = "; use --evidence for a bundle" if source.path.suffix == ".json" else ""
+    formats = ", ".join(_FORMATS.values())
     return no_audio(
-        source.path, f"is not audio that can be read ({what}); readable are {known}{bundle}"
+        source.path, f"is not audio that can be read ({reason}); readable are {formats}{hint}"
     )
 
 
 def _damaged(source: OpenFile, detail: str) -> AudioError:
-    if unread := _wave_that_is_not_read(source):
-        return unread
-    return damaged_file(source.path, " ".join(detail.split())[:200] or "nothing in it makes sense")
+    detail = " ".join(detail.split())[:200] or "nothing in it can be decoded"
+    return _unsupported_wave(source) or damaged_file(source.path, detail)
 
 
-def _wave_that_is_not_read(source: OpenFile) -> AudioError | None:
-    unread = unread_wave(source.read(0, min(_WAVE_HEADER_BYTES, source.size)))
-    return no_audio(source.path, unread) if unread else None
+def _unsupported_wave(source: OpenFile) -> AudioError | None:
+    problem = unsupported_wave(source.read(0, min(_WAVE_HEADER_BYTES, source.size)))
+    return no_audio(source.path, problem) if problem else None
 
 
 def _joined(texts: Iterable[str]) -> str | None:
-    return _BETWEEN_NAMES.join(dict.fromkeys(texts)) or None
+    return _NAME_SEPARATOR.join(dict.fromkeys(texts)) or None
 
 
 def _isrcs(texts: Iterable[str]) -> tuple[str, ...]:
-    found = (code for text in texts for code in _ISRC.findall(text.upper()))
-    return tuple(dict.fromkeys(code.replace("-", "").replace(" ", "") for code in found))
+    codes = (code for text in texts for code in _ISRC.findall(text.upper()))
+    return tuple(dict.fromkeys(code.replace("-", "").replace(" ", "") for code in codes))
 
 
-def _mbid(texts: Iterable[str], kind: str, path: Path) -> str | None:
-    """Return the first UUID, in lower case: a recording with two artists has the ids of both."""
+def _mbid(texts: Iterable[str], entity: str, path: Path) -> str | None:
+    """Return the first UUID, in lower case; a recording with two artists has two artist ids."""
     text = " ".join(texts)
     if not text:
         return None
-    for part in _BETWEEN_IDS.split(text.lower()):
+    for part in _ID_SEPARATORS.split(text.lower()):
         if MBID.fullmatch(part):
             return part
-    _log.warning("%s: %s id %r is no UUID, taken as absent", quoted(path), kind, text)
+    _log.warning("%s: the %s id %r is not a UUID and is ignored", quoted(path), entity, text)
     return None
 
 

@@ -1,7 +1,7 @@
-"""Tag sets: the tags of one audio file as the bytes they have there, and changes between two sets.
+"""Tag sets: the tags of an audio file as raw bytes, and the changes between two sets.
 
-Nothing is translated: a frame, comment, atom, item or attribute that is unknown here is kept,
-compared and put back by its bytes. What values say is read in `audio.fields`.
+Nothing is decoded here: a frame, comment, atom or attribute of any kind is kept, compared and put
+back as bytes. `audio.fields` reads what the values say.
 """
 
 import hashlib
@@ -13,15 +13,16 @@ import msgspec
 from chart_binder.errors import AudioError
 from chart_binder.files import decode_json
 
-_NEVER_EMPTY = frozenset({"mp4", "asf"})  # forms of tag that are not there if they hold nothing
+_NEVER_EMPTY = frozenset({"mp4", "asf"})  # tag formats in which an empty tag does not exist
 _VORBIS = "vorbis"
 _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
 class TagItem(msgspec.Struct, frozen=True):
-    """One record of a tag: a frame, comment, atom, item or attribute, with its bytes `data`.
+    """One item of a tag (a frame, comment, atom or attribute) with its bytes, `data`.
 
-    `key` is empty for bytes that are no record; `place` is the part of the tag, if it has several.
+    `key` is empty for bytes that are not an item. `place` names the part of the tag if there are
+    several.
     """
 
     key: str
@@ -30,9 +31,9 @@ class TagItem(msgspec.Struct, frozen=True):
 
 
 class TagBlock(msgspec.Struct, frozen=True):
-    """One tag; a file may have several, each of another `form`.
+    """One tag of a file. `form` is its format, such as `id3v2.4`; a file has one tag per format.
 
-    `head` is what it says before its items, which are in the order of the file.
+    `head` holds the data that precede the items. The items are in file order.
     """
 
     form: str
@@ -41,38 +42,38 @@ class TagBlock(msgspec.Struct, frozen=True):
 
 
 class TagSet(msgspec.Struct, frozen=True):
-    """The tags of one file, as bytes, without padding and the place of a tag in the file."""
+    """The tags of one file, without their padding and their positions in the file."""
 
     container: str
     blocks: tuple[TagBlock, ...] = ()
 
     @property
     def hash(self) -> str:
-        """SHA-256 over the canonical JSON."""
+        """SHA-256 of the canonical JSON."""
         return hashlib.sha256(_ENCODER.encode(self)).hexdigest()
 
     def block(self, form: str) -> TagBlock | None:
-        """Return the block of this form; `id3v2` finds any version of it."""
+        """Return the block with this format; `id3v2` matches every version of ID3v2."""
         return next((b for b in self.blocks if form in (b.form, b.form.partition(".")[0])), None)
 
     def with_block(self, block: TagBlock) -> "TagSet":
-        """Return the set with this block in place of the one of its form, or before all others."""
+        """Return the set with the block replacing the one of its format, or added in front."""
         if any(old.form == block.form for old in self.blocks):
             blocks = tuple(block if old.form == block.form else old for old in self.blocks)
         else:
             blocks = (block, *self.blocks)
-        return msgspec.structs.replace(self, blocks=_there(blocks))
+        return msgspec.structs.replace(self, blocks=_existing(blocks))
 
 
 class PlacedItem(msgspec.Struct, frozen=True):
-    """A record with its index among the records of its block."""
+    """An item and its index among the items of its block."""
 
     at: int
     item: TagItem
 
 
 class TagChange(msgspec.Struct, frozen=True):
-    """The records of one key before and after; it was added if there are none before."""
+    """The items of one key before and after a change; `old` is empty if the key was added."""
 
     form: str
     key: str
@@ -81,17 +82,18 @@ class TagChange(msgspec.Struct, frozen=True):
 
 
 class BlockHeader(msgspec.Struct, frozen=True):
-    """The form and head of a block that is there."""
+    """The format and head of an existing block."""
 
     form: str
     head: bytes
 
 
 class TagChanges(msgspec.Struct, frozen=True):
-    """All changes from one tag set to another; `new_alike` is the hash of the other, `normalized`.
+    """All changes from an old tag set to a new one.
 
-    `copied` are the records that the written tag got from other tags, because it said nothing
-    itself; `uncopied` those that it would have got: they are said by other tags alone.
+    `new_alike` is the hash of the new set after `normalized`. `copied` are the items that the
+    written tag received from other tags because it was empty; `uncopied` are those it would have
+    received, which only the other tags contain.
     """
 
     old_blocks: tuple[BlockHeader, ...]
@@ -103,87 +105,87 @@ class TagChanges(msgspec.Struct, frozen=True):
 
     @property
     def json(self) -> bytes:
-        """The canonical JSON, bytes in base64; `from_json` reads it back without loss."""
+        """The canonical JSON, with bytes in base64; `from_json` reads it without loss."""
         return _ENCODER.encode(self)
 
     @classmethod
     def from_json(cls, document: bytes) -> Self:
-        """Read what `json` returned; raise `AudioError` for anything else."""
+        """Read the value of `json`. Raises `AudioError` for any other document."""
         try:
             return decode_json(document, cls)
         except msgspec.MsgspecError as error:
-            raise AudioError(f"these are no recorded tags: {error}") from error
+            raise AudioError(f"the recorded tags cannot be read: {error}") from error
 
     @property
     def reversed(self) -> "TagChanges":
-        """The changes that take these back."""
-        return TagChanges(
-            self.new_blocks,
-            self.old_blocks,
-            tuple(TagChange(each.form, each.key, each.new, each.old) for each in self.changes),
-        )
+        """The changes that undo these."""
+        changes = tuple(TagChange(c.form, c.key, c.new, c.old) for c in self.changes)
+        return TagChanges(self.new_blocks, self.old_blocks, changes)
 
 
 def changes_between(old: TagSet, new: TagSet) -> TagChanges:
-    """Return the changes that lead from `old` to `new`."""
-    found = []
+    """Return the changes that turn `old` into `new`."""
+    changes = []
     for form in dict.fromkeys(block.form for block in (*old.blocks, *new.blocks)):
-        before, after = _by_key(old.block(form)), _by_key(new.block(form))
-        for key in dict.fromkeys((*before, *after)):
-            was, will = before.get(key, ()), after.get(key, ())
-            if [each.item for each in was] != [each.item for each in will]:
-                found.append(TagChange(form, key, was, will))
-    return TagChanges(_headers(old), _headers(new), tuple(found))
+        old_items, new_items = _items_by_key(old.block(form)), _items_by_key(new.block(form))
+        for key in dict.fromkeys((*old_items, *new_items)):
+            before, after = old_items.get(key, ()), new_items.get(key, ())
+            if [placed.item for placed in before] != [placed.item for placed in after]:
+                changes.append(TagChange(form, key, before, after))
+    return TagChanges(_headers(old), _headers(new), tuple(changes))
 
 
 def apply_changes(current: TagSet, changes: TagChanges) -> TagSet:
-    """Return `current` with the changes made; records of other keys stay."""
+    """Return `current` with the changes applied; items of other keys stay."""
     blocks = []
     for header in changes.new_blocks:
         block = current.block(header.form) or TagBlock(header.form, (), header.head)
         blocks.append(TagBlock(header.form, _changed_items(block, changes), block.head))
-    known = {header.form for header in changes.new_blocks}
-    gone = {header.form for header in changes.old_blocks} - known
+    new_forms = {header.form for header in changes.new_blocks}
+    removed_forms = {header.form for header in changes.old_blocks} - new_forms
     for block in current.blocks:
         items = _changed_items(block, changes)
-        if block.form not in known and (items or block.form not in gone):
+        if block.form not in new_forms and (items or block.form not in removed_forms):
             blocks.append(TagBlock(block.form, items, block.head))
-    return TagSet(current.container, _there(blocks))
+    return TagSet(current.container, _existing(blocks))
 
 
-def _there(blocks: Iterable[TagBlock]) -> tuple[TagBlock, ...]:
-    return tuple(each for each in blocks if each.items or each.form not in _NEVER_EMPTY)
+def _existing(blocks: Iterable[TagBlock]) -> tuple[TagBlock, ...]:
+    return tuple(block for block in blocks if block.items or block.form not in _NEVER_EMPTY)
 
 
 def normalized(tags: TagSet) -> TagSet:
-    """Return the tags with Vorbis names in capitals, sorted: they have neither case nor order."""
+    """Return the tags with Vorbis comments sorted and their names in upper case.
+
+    Neither the order nor the case of Vorbis comments has a meaning.
+    """
     block = tags.block(_VORBIS)
     if block is None:
         return tags
     items = []
     for item in block.items:
         name, sign, text = item.data.partition(b"=")
-        named = TagItem(item.key.upper(), name.upper() + sign + text, item.place)
-        items.append(named if sign else item)
+        upper = TagItem(item.key.upper(), name.upper() + sign + text, item.place)
+        items.append(upper if sign else item)
     items.sort(key=lambda item: item.key)
     return tags.with_block(TagBlock(_VORBIS, tuple(items), block.head))
 
 
 def _changed_items(block: TagBlock, changes: TagChanges) -> tuple[TagItem, ...]:
-    here = [each for each in changes.changes if each.form == block.form]
-    keys = {each.key for each in here}
+    of_block = [change for change in changes.changes if change.form == block.form]
+    keys = {change.key for change in of_block}
     items = [item for item in block.items if item.key not in keys]
-    placed = (place for each in here for place in each.new)
-    for place in sorted(placed, key=lambda place: place.at):
-        items.insert(place.at, place.item)
+    new_items = (placed for change in of_block for placed in change.new)
+    for placed in sorted(new_items, key=lambda placed: placed.at):
+        items.insert(placed.at, placed.item)
     return tuple(items)
 
 
-def _by_key(block: TagBlock | None) -> dict[str, tuple[PlacedItem, ...]]:
-    found: dict[str, tuple[PlacedItem, ...]] = {}
+def _items_by_key(block: TagBlock | None) -> dict[str, tuple[PlacedItem, ...]]:
+    by_key: dict[str, tuple[PlacedItem, ...]] = {}
     for at, item in enumerate(block.items if block else ()):
-        found[item.key] = (*found.get(item.key, ()), PlacedItem(at, item))
-    return found
+        by_key[item.key] = (*by_key.get(item.key, ()), PlacedItem(at, item))
+    return by_key
 
 
 def _headers(tags: TagSet) -> tuple[BlockHeader, ...]:

@@ -320,7 +320,7 @@ def repair_journal(store: "Store") -> Iterator[str]:
     removed = set()
     for folder in dict.fromkeys(path_from_bytes(intent.path).parent for intent in intents):
         for found in remove_leftovers(folder):
-            if not found.kept:
+            if not found.problem:
                 removed.add(os.fsencode(found.path))
             yield _leftover_text(found)
     for intent in intents:
@@ -351,8 +351,8 @@ def clean_folder(folder: Path) -> Iterator[str]:
 
 
 def _leftover_text(found: LeftoverCopy) -> str:
-    if found.kept:
-        return f"{found.path}: left over by a save, and still there: {found.kept}"
+    if found.problem:
+        return f"{found.path}: left over by a save, and still there: {found.problem}"
     return f"{found.path}: left over by a save that was cut short, removed"
 
 

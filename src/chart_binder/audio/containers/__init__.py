@@ -1,4 +1,4 @@
-"""The kinds of audio file: which one a file is, its tags, and a hash over its audio."""
+"""Audio file formats: detecting the format of a file, its tags and a hash of its audio."""
 
 import hashlib
 from collections.abc import Callable
@@ -21,17 +21,17 @@ Layout = (
     | vorbis.FlacLayout
     | vorbis.OggLayout
 )
-"""An audio file taken apart; `written` are the forms of tag that are written.
+"""An audio file split into tags and audio. `written_forms` are the tag formats that it can save.
 
-The pieces of `audio` are what is heard and what is needed to decode it. They do not depend on the
-tags, their place or their padding; a changed byte of the audio, or a table that points elsewhere in
-it, changes them. The pieces of `with_tags` are the whole file with other tags: all else keeps its
-bytes, apart from sizes and offsets. Both raise `AudioError`.
+`audio` returns the audio data and what a decoder needs to play it. The result does not depend on
+the tags, their position or their padding, but any changed byte of the audio changes it, and so does
+a table that points to other audio. `with_tags` returns the whole file with other tags, in which
+everything else keeps its bytes, apart from sizes and offsets. Both raise `AudioError`.
 """
 
 
 class UnknownKindError(AudioError):
-    """A file is of no kind whose tags are written."""
+    """The file has a format whose tags cannot be written."""
 
 
 _Parser = Callable[[OpenFile], Layout]
@@ -56,33 +56,33 @@ _CHUNK_FORMATS: dict[tuple[bytes, bytes], riff.ChunkFormat] = {
 
 
 def audio_hash(path: Path) -> str:
-    """Return the SHA-256 over a file's audio and what decodes it. Raises `AudioError`."""
+    """Return the SHA-256 of a file's audio and decoder data. Raises `AudioError`."""
     with open_audio(path) as source:
         return _audio_hash(source)
 
 
 def read_tag_set(path: Path) -> TagSet:
-    """Return the tags of a file, as bytes; raise `AudioError` like `audio_hash`."""
+    """Return the tags of a file. Raises `AudioError`."""
     with open_audio(path) as source:
         return layout_of(source).tags
 
 
 def file_with_tags(layout: Layout, tags: TagSet) -> list[Piece]:
-    """Return the whole file with these tags; raise `AudioError` for what cannot be written."""
-    ours, theirs = (
-        [block for block in each.blocks if not block.form.startswith(layout.written)]
-        for each in (layout.tags, tags)
+    """Return the whole file with other tags. Raises `AudioError` for tags it cannot hold."""
+    read_only, new_read_only = (
+        [block for block in tag_set.blocks if not block.form.startswith(layout.written_forms)]
+        for tag_set in (layout.tags, tags)
     )
-    if ours != theirs:
-        forms = ", ".join(layout.written)
-        raise AudioError(f"of a file of this kind only these tags are written: {forms}")
+    if read_only != new_read_only:
+        forms = ", ".join(layout.written_forms)
+        raise AudioError(f"in a file of this format only these tags are written: {forms}")
     return list(layout.with_tags(tags))
 
 
 def hash_if_same(source: OpenFile, copy: OpenFile) -> str | None:
-    """Return the `audio_hash` of two open files, or `None` if their audio is not the same."""
-    ours = _audio_hash(source)
-    return ours if ours == _audio_hash(copy) else None
+    """Return the `audio_hash` of two open files, or `None` if their audio differs."""
+    digest = _audio_hash(source)
+    return digest if digest == _audio_hash(copy) else None
 
 
 def _audio_hash(source: OpenFile) -> str:
@@ -93,47 +93,47 @@ def _audio_hash(source: OpenFile) -> str:
 
 
 def layout_of(source: OpenFile) -> Layout:
-    """Take an audio file apart; raise `AudioError` if it is damaged or of an unknown kind."""
+    """Parse an audio file. Raises `AudioError` if it is damaged or has an unknown format."""
     _, start = mp3.find_id3(source, 0)
-    left = source.size - start
-    head = source.read(start, min(_MAGIC_BYTES, left)) if left >= 0 else b""
+    size = min(_MAGIC_BYTES, source.size - start)
+    head = source.read(start, size) if size >= 0 else b""
     for magic, parse in _MAGICS:
         if head.startswith(magic):
             return parse(source)
     if _is_old_musepack(source, head):
         return mp3.ApeLayout(source, container="mpc")
     _require_header_in_front(source, start)
-    kind = _CHUNK_FORMATS.get((head[:4], head[8:12]))
+    chunk_format = _CHUNK_FORMATS.get((head[:4], head[8:12]))
     is_mp4 = head[4:8] in mp4.FIRST_BOXES
-    if start and (kind or is_mp4):
-        raise source.damaged("an ID3 tag stands before the header of a file of another kind")
-    if kind:
-        return riff.IffLayout(source, kind)
+    if start and (chunk_format or is_mp4):
+        raise source.damaged("an ID3 tag precedes the header of another format")
+    if chunk_format:
+        return riff.IffLayout(source, chunk_format)
     if is_mp4:
         return mp4.Mp4Layout(source)
-    if unread := riff.unread_wave(head):
-        raise AudioError(f"{quoted(source.path)} {unread}")
-    if (start or mp3.is_mpeg(source)) and not mpeg.is_of_other_kind(head):
+    if problem := riff.unsupported_wave(head):
+        raise AudioError(f"{quoted(source.path)} {problem}")
+    if (start or mp3.is_mpeg(source)) and not mpeg.is_other_format(head):
         return mp3.Mp3Layout(source)
     raise UnknownKindError(
-        f"{quoted(source.path)} is of no kind whose tags are written: those are MP3, FLAC, Ogg,"
-        " MP4, WMA, APE, WavPack, Musepack, AIFF, WAV and DSF"
+        f"{quoted(source.path)} has a format whose tags cannot be written; supported are MP3, FLAC,"
+        " Ogg, MP4, WMA, APE, WavPack, Musepack, AIFF, WAV and DSF"
     )
 
 
 def _require_header_in_front(source: OpenFile, start: int) -> None:
-    """Raise `AudioError` if the header of another kind stands behind several tags, or zeros."""
-    _, at = mp3.more_id3(source, start)
+    """Raise `AudioError` if several ID3 tags or zeros precede the header of another format."""
+    _, at = mp3.further_id3(source, start)
     head = source.read(at, min(mpeg.SEARCHED_BYTES, source.size - at))
     at += len(head) - len(head.lstrip(b"\0"))
     if at > start and any(source.has(at, magic) for magic, _ in _MAGICS):
         raise source.damaged(
-            f"its header stands at byte {at:,}, behind several ID3 tags or zeros; a file that"
-            " begins with it, or with one ID3 tag, can be read"
+            f"its header is at byte {at:,}, behind several ID3 tags or zeros; only one ID3 tag may"
+            " precede it"
         )
 
 
 def _is_old_musepack(source: OpenFile, head: bytes) -> bool:
-    """Say whether a file is Musepack 4 to 6: by its name, and the bits above the eleventh."""
+    """Tell whether a file is Musepack 4 to 6, by its suffix and the version bits (11 to 20)."""
     version = int.from_bytes(head[:4], "little") >> 11 & 0x3FF
     return source.path.suffix.lower() == ".mpc" and version in _OLD_MUSEPACK

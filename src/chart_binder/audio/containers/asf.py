@@ -1,4 +1,4 @@
-"""Windows Media files (ASF, specification 01.20.03): attributes in four objects of the header."""
+"""Windows Media files (ASF, specification 01.20.03), with attributes in four header objects."""
 
 import struct
 from collections.abc import Callable, Iterable, Iterator
@@ -8,7 +8,7 @@ from chart_binder.audio.file_access import ByteSpan, OpenFile, Piece
 from chart_binder.audio.tagset import TagBlock, TagItem, TagSet
 from chart_binder.errors import AudioError
 
-# The objects that attributes stand in, as `TagItem.place` names them, in the order of a tag set.
+# The objects that hold attributes, as `TagItem.place` names them, in the order of a tag set.
 _DESCRIPTION, _EXTENDED, _METADATA, _LIBRARY = "description", "extended", "metadata", "library"
 _IN_ORDER = (_DESCRIPTION, _EXTENDED, _METADATA, _LIBRARY)
 
@@ -32,16 +32,16 @@ _EXTENSION_HEAD = _guid("ABD3D211-A9BA-11CF-8EE6-00C00C205365") + b"\6\0"
 
 _OBJECT_HEADER, _FILE_HEADER, _EXTENSION_FIELDS = 24, 30, 22
 _HEADER_SIZE, _FILE_SIZE = slice(16, 24), slice(16, 24)
-# Where what each object says of the audio begins: in that of the file behind its size and day.
-_HEARD = {_FILE: 32, _STREAM: 0, _EXTENDED_STREAM: 0}
+# The objects that describe the audio, and where this begins: behind size and date for the file.
+_AUDIO_OBJECTS = {_FILE: 32, _STREAM: 0, _EXTENDED_STREAM: 0}
 
 _AsfObject = tuple[bytes, bytes]
 
 
 class AsfLayout:
-    """A Windows Media file: the objects of its header, those of the header's extension."""
+    """The objects in the header of a Windows Media file, and in the header extension."""
 
-    written = ("asf",)
+    written_forms = ("asf",)
 
     def __init__(self, source: OpenFile) -> None:
         self._source = source
@@ -67,10 +67,10 @@ class AsfLayout:
         return TagSet("asf", (TagBlock("asf", sorted_by_place(items)),) if items else ())
 
     def audio(self) -> Iterator[Piece]:
-        """Yield what describes the streams, and everything behind the header."""
+        """Yield the descriptions of the streams, and everything behind the header."""
         for guid, content in (*self._objects, *self._extension):
-            if guid in _HEARD:
-                yield content[_HEARD[guid] :]
+            if guid in _AUDIO_OBJECTS:
+                yield content[_AUDIO_OBJECTS[guid] :]
         yield ByteSpan(self._end, self._source.size - self._end)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
@@ -84,40 +84,44 @@ class AsfLayout:
         size = _FILE_HEADER + sum(_OBJECT_HEADER + len(content) for _, content in objects)
         total = self._source.size - self._end + size
         head = MAGIC + struct.pack("<QI", size, len(objects)) + self._head[28:]
-        header = [head, *(_written(each, total) for each in objects)]
+        header = [head, *(_encode(header_object, total) for header_object in objects)]
         return [b"".join(header), ByteSpan(self._end, self._source.size - self._end)]
 
 
 def texts_of(item: TagItem) -> tuple[str, ...] | None:
-    """Return an attribute as text, a number in digits; `None` for bytes."""
-    kind, value = _UNICODE, item.data
+    """Return the text of an attribute, digits for a number, or `None` for binary data."""
+    data_type, value = _UNICODE, item.data
     if item.place == _EXTENDED:
         at = 2 + int.from_bytes(item.data[:2], "little")
-        kind, value = int.from_bytes(item.data[at : at + 2], "little"), item.data[at + 4 :]
+        data_type, value = int.from_bytes(item.data[at : at + 2], "little"), item.data[at + 4 :]
     elif item.place != _DESCRIPTION:
-        _, _, named, kind, _ = struct.unpack_from("<HHHHI", item.data)
-        value = item.data[12 + named :]
-    if kind == _UNICODE:
+        _, _, name_size, data_type, _ = struct.unpack_from("<HHHHI", item.data)
+        value = item.data[12 + name_size :]
+    if data_type == _UNICODE:
         return (value.decode("utf-16-le", "replace").rstrip("\0"),)
-    return (str(int.from_bytes(value, "little")),) if kind in _NUMBERS else None
+    return (str(int.from_bytes(value, "little")),) if data_type in _NUMBERS else None
 
 
 def text_items(key: str, texts: tuple[str, ...]) -> tuple[TagItem, ...]:
-    """Return an attribute for each text: the first where players look, more where there is room."""
+    """Return one attribute per text.
+
+    The first goes where players look, the others and long ones into the metadata library.
+    """
     items = list[TagItem]()
+    name = (key + "\0").encode("utf-16-le")
     for text in texts:
-        named, value = ((each + "\0").encode("utf-16-le") for each in (key, text))
+        value = (text + "\0").encode("utf-16-le")
         if items or len(value) > _MAX_EXTENDED:
-            head = struct.pack("<HHHHI", 0, 0, len(named), _UNICODE, len(value)) + named
+            head = struct.pack("<HHHHI", 0, 0, len(name), _UNICODE, len(value)) + name
             items.append(TagItem(key, head + value, _LIBRARY))
         else:
-            head = struct.pack("<H", len(named)) + named + struct.pack("<HH", _UNICODE, len(value))
+            head = struct.pack("<H", len(name)) + name + struct.pack("<HH", _UNICODE, len(value))
             items.append(TagItem(key, head + value, _EXTENDED))
     return tuple(items)
 
 
 def sorted_by_place(items: Iterable[TagItem]) -> tuple[TagItem, ...]:
-    """Return the items of each object together, whatever the order of the objects in a file."""
+    """Return the items grouped by object, in an order that does not depend on the file."""
     return tuple(sorted(items, key=lambda item: _IN_ORDER.index(item.place)))
 
 
@@ -136,22 +140,22 @@ def _read_attributes(body: bytes, place: str) -> Iterator[TagItem]:
     at = 2
     for _ in range(count):
         if place == _EXTENDED:
-            name = at + 2
-            (named,) = struct.unpack_from("<H", body, at)
-            (size,) = struct.unpack_from("<H", body, name + named + 2)
-            end = name + named + 4 + size
+            name_at = at + 2
+            (name_size,) = struct.unpack_from("<H", body, at)
+            (size,) = struct.unpack_from("<H", body, name_at + name_size + 2)
+            end = name_at + name_size + 4 + size
         else:
-            name = at + 12
-            _, _, named, _, size = struct.unpack_from("<HHHHI", body, at)
-            end = name + named + size
+            name_at = at + 12
+            _, _, name_size, _, size = struct.unpack_from("<HHHHI", body, at)
+            end = name_at + name_size + size
         if end > len(body):
             raise ValueError("an attribute is longer than its object")
-        key = body[name : name + named].decode("utf-16-le", "replace").rstrip("\0")
+        key = body[name_at : name_at + name_size].decode("utf-16-le", "replace").rstrip("\0")
         yield TagItem(key, body[at:end], place)
         at = end
 
 
-# Where attributes stand: the object, what reads it, whether it stands in the header extension.
+# The objects with attributes: place, function that reads them, is the object in the extension.
 _PLACES: dict[bytes, tuple[str, Callable[[bytes, str], Iterator[TagItem]], bool]] = {
     _guid("75B22633-668E-11CF-A6D9-00AA0062CE6C"): (_DESCRIPTION, _read_description, False),
     _guid("D2D0A440-E307-11D2-97F0-00A0C95EA850"): (_EXTENDED, _read_attributes, False),
@@ -160,13 +164,13 @@ _PLACES: dict[bytes, tuple[str, Callable[[bytes, str], Iterator[TagItem]], bool]
 }
 
 
-def _written_attributes(items: tuple[TagItem, ...], place: str) -> bytes:
-    here = [item for item in items if item.place == place]
+def _encode_attributes(items: tuple[TagItem, ...], place: str) -> bytes:
+    placed = [item for item in items if item.place == place]
     if place == _DESCRIPTION:
-        texts = {item.key: item.data for item in here}
+        texts = {item.key: item.data for item in placed}
         values = [texts.get(key, b"") for key in _DESCRIPTION_KEYS]
         return struct.pack("<5H", *map(len, values)) + b"".join(values)
-    return struct.pack("<H", len(here)) + b"".join(item.data for item in here)
+    return struct.pack("<H", len(placed)) + b"".join(item.data for item in placed)
 
 
 def _objects(source: OpenFile, body: bytes) -> Iterator[_AsfObject]:
@@ -184,25 +188,28 @@ def _objects(source: OpenFile, body: bytes) -> Iterator[_AsfObject]:
 def _with_attributes(
     objects: Iterable[_AsfObject], items: tuple[TagItem, ...], *, inner: bool
 ) -> list[_AsfObject]:
-    """Return the objects with the attributes in their places; missing ones are put at the end."""
+    """Return the objects with new attributes; missing objects are added at the end.
+
+    `inner` selects the objects of the header extension.
+    """
     result = list(objects)
-    for guid, (place, _, stands_inside) in _PLACES.items():
-        here = any(item.place == place for item in items)
-        there = [at for at, (found, _) in enumerate(result) if found == guid]
-        if stands_inside != inner or not (here or there):
+    for guid, (place, _, is_inner) in _PLACES.items():
+        has_items = any(item.place == place for item in items)
+        indices = [index for index, (old_guid, _) in enumerate(result) if old_guid == guid]
+        if is_inner != inner or not (has_items or indices):
             continue
-        if len(there) > 1:
-            raise AudioError(f"the file has more than one {place} object: it is left as it is")
-        content = _written_attributes(items, place)
-        if there:
-            result[there[0]] = (guid, content)
+        if len(indices) > 1:
+            raise AudioError(f"the file has more than one {place} object, and was not changed")
+        new_object = (guid, _encode_attributes(items, place))
+        if indices:
+            result[indices[0]] = new_object
         else:
-            result.append((guid, content))
+            result.append(new_object)
     return result
 
 
 def _with_extension(objects: list[_AsfObject], inner: list[_AsfObject]) -> list[_AsfObject]:
-    body = b"".join(_written(each) for each in inner)
+    body = b"".join(map(_encode, inner))
     content = _EXTENSION_HEAD + struct.pack("<I", len(body)) + body
     if any(guid == _EXTENSION for guid, _ in objects):
         return [(guid, content if guid == _EXTENSION else old) for guid, old in objects]
@@ -210,18 +217,19 @@ def _with_extension(objects: list[_AsfObject], inner: list[_AsfObject]) -> list[
 
 
 def _padded(objects: list[_AsfObject], room: int) -> list[_AsfObject]:
-    """Return the objects with their padding cut or widened so that they fill the room."""
+    """Return the objects with the padding resized so that they fill `room` bytes if possible."""
     excess = sum(_OBJECT_HEADER + len(content) for _, content in objects) - room
-    for at, (guid, content) in enumerate(objects):
+    for index, (guid, content) in enumerate(objects):
         if guid == _PADDING and len(content) >= excess:
-            return [*objects[:at], (guid, bytes(len(content) - excess)), *objects[at + 1 :]]
+            padding = (guid, bytes(len(content) - excess))
+            return [*objects[:index], padding, *objects[index + 1 :]]
     return objects
 
 
-def _written(each: _AsfObject, total: int | None = None) -> bytes:
-    guid, content = each
-    if guid == _FILE and total is not None:
-        sized = bytearray(content)
-        sized[_FILE_SIZE] = struct.pack("<Q", total)
-        content = bytes(sized)
+def _encode(header_object: _AsfObject, file_size: int | None = None) -> bytes:
+    guid, content = header_object
+    if guid == _FILE and file_size is not None:
+        resized = bytearray(content)
+        resized[_FILE_SIZE] = struct.pack("<Q", file_size)
+        content = bytes(resized)
     return guid + struct.pack("<Q", _OBJECT_HEADER + len(content)) + content

@@ -1,9 +1,10 @@
-"""MP3 files and those with an APE tag (Monkey's Audio, WavPack, Musepack), and their tags.
+"""MP3 files, and files with an APE tag (Monkey's Audio, WavPack, Musepack), and their tags.
 
-An MP3 file has ID3v2 before the audio; ID3v1, an APE tag or Lyrics3 behind it stay as they are. The
-others have an APE tag behind the audio; an ID3v2 tag before it stays as it is. Flags of an ID3v2
-tag that its bytes contradict do not count, as in mutagen and TagLib. A tag behind leading bytes,
-which only TagLib finds, moves to the beginning of the file when it is written.
+In an MP3 file the ID3v2 tag before the audio is written; an APE or Lyrics3 tag behind the audio
+keeps its bytes. In the other formats the APE tag behind the audio is written; an ID3v2 tag before
+the audio keeps its bytes. Flags of an ID3v2 tag that its bytes contradict are ignored, as in
+mutagen and TagLib. A tag behind leading junk, which only TagLib finds, is moved to the beginning of
+the file when it is written.
 
 Formats: https://id3.org/id3v2-00, https://id3.org/id3v2.3.0, https://id3.org/id3v2.4.0-structure,
 https://wiki.hydrogenaud.io/index.php?title=APEv2_specification, https://id3.org/Lyrics3v2
@@ -22,33 +23,33 @@ from chart_binder.audio.tagset import TagBlock, TagItem, TagSet
 from chart_binder.errors import AudioError
 
 APE_MAGICS = {b"MAC ": "ape", b"wvpk": "wv", b"MP+": "mpc", b"MPCK": "mpc"}
-"""How such files begin, Musepack of stream version 7 and 8 among them."""
+"""How such files begin; there are two for Musepack, stream versions 7 and 8."""
 
 _HAS_HEADER, _IS_HEADER = 1 << 31, 1 << 29
 NEW_APE_HEAD = struct.pack("<II", 2000, _HAS_HEADER) + bytes(8)
-"""The `TagBlock.head` of a new APE tag: version 2, flags (it has a header), reserved bytes."""
+"""`TagBlock.head` of a new APE tag: version 2, the flag for a header, reserved bytes."""
 
 _APE_MAGIC, _APE_FOOTER, _MAX_APE_ITEMS = b"APETAGEX", 32, 1 << 16
 _ITEM_KIND, _BINARY = 0x6, 0x2
-# Monkey's Audio since 3.98: magic, version, sizes of the parts of the file.
+# Monkey's Audio since 3.98: magic, version, and the sizes of the parts of the file.
 _MAC_HEADER, _FIRST_WITH_SIZES = struct.Struct("<4sHxxIIIIIII"), 3_980
 _WAVPACK, _MUSEPACK_8, _PACKET_HEADER = b"wvpk", b"MPCK", 12
 _ID3V1_BYTES = 128
 _MORE_TAGS = "more-tags"
 _LYRICS_END, _LYRICS_DIGITS = b"LYRICS200", 6
 
-_PADDING = 1024  # room left behind a tag that had to grow
+_PADDING = 1024  # bytes added behind a tag that had to grow
 
 _HEADER = 10
 _MAX_SIZE = (1 << 28) - 1
 _OLDEST, _NEWEST, _SEVEN_BITS = 2, 4, 0x7F
 _UNSYNCED, _EXTENDED, _FOOTED, _FRAME_UNSYNCED = 0x80, 0x40, 0x10, 0x02
-# iTunes has written names of ID3v2.2 into ID3v2.3, with a NUL behind them.
+# iTunes wrote names of ID3v2.2 with a trailing NUL into ID3v2.3 tags.
 _NAME = re.compile(rb"[A-Z0-9]{3}[A-Z0-9 \0]?")
 _CODECS = ("latin-1", "utf-16", "utf-16-be", "utf-8")
 
-# What stands before the value: the encoding (e), a language (l), a text in that encoding (d) or in
-# Latin-1 (o), one that is no part of the key (.), a byte (x). Texts and language make up the key.
+# The parts before the value: the encoding (e), a language (l), a text in that encoding (d) or in
+# Latin-1 (o), a Latin-1 text outside the key (.), a byte (x). Texts and language form the key.
 _LAYOUTS = {
     "TXXX": "ed", "TXX": "ed", "WXXX": "ed", "WXX": "ed", "UFID": "o", "UFI": "o", "PRIV": "o",
     "COMM": "eld", "COM": "eld", "USLT": "eld", "ULT": "eld", "APIC": "e.xd", "GEOB": "e.dd",
@@ -56,10 +57,10 @@ _LAYOUTS = {
 }  # fmt: skip
 _TEXTS = frozenset({"TXXX", "TXX", "COMM", "COM", "USLT", "ULT", "XDOR"})
 
-# In the second byte of a frame's flags: grouped, compressed, encrypted, with its length before it.
+# Bits in the second flag byte of a frame: grouped, compressed, encrypted, data length indicator.
 _FLAGS = {"id3v2.3": (0x20, 0x80, 0x40, 0), "id3v2.4": (0x40, 0x08, 0x04, 0x01)}
 
-# What unsynchronisation leaves nowhere: bytes that a decoder could take for the start of a frame.
+# Bytes that cannot occur in unsynchronised data, because they look like the start of a frame.
 _NOT_UNSYNCED = re.compile(rb"\xff(?:[\xe0-\xff]|\Z)")
 
 
@@ -67,29 +68,29 @@ _ID3_HEADER = re.compile(rb"ID3[\2-\4][^\xff].[\0-\x7f]{4}", re.DOTALL)
 
 
 class Mp3Layout:
-    """An MP3 file: tags at both ends, the audio between."""
+    """An MP3 file: audio with tags at both ends."""
 
-    written = ("id3v2", "id3v1")
+    written_forms = ("id3v2", "id3v1")
 
     def __init__(self, source: OpenFile) -> None:
         self._source = source
         self._before, leading, self._behind = _find_leading_id3(source)
         self._has_frame_before = bool(FRAME.search(source.read(0, self._before)))
-        more, self._start = more_id3(source, self._behind) if leading else ((), 0)
-        self._end, tail = find_tail(source, self._start, more)
+        further, self._start = further_id3(source, self._behind) if leading else ((), 0)
+        self._end, tail = find_tail(source, self._start, further)
         self.tags = TagSet("mp3", (*([leading] if leading else ()), *tail))
 
     def audio(self) -> Iterator[Piece]:
-        """Yield what stands between the tags, and before them."""
+        """Yield the bytes before the leading tag, and those between the tags."""
         yield ByteSpan(0, self._before)
         yield ByteSpan(self._start, self._end - self._start)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another ID3v2 tag, or without one."""
         if self._before and (self._has_frame_before or not self.tags.blocks[0].items[-1].key):
-            raise self._source.damaged("an ID3 tag stands behind, or holds, what may be audio")
+            raise self._source.damaged("its ID3 tag follows or contains what may be audio")
         leading = tags.block("id3v2")
-        head = written_id3(leading, self._behind - self._before) if leading else b""
+        head = encode_id3(leading, self._behind - self._before) if leading else b""
         old, new = (b.items[0].data if (b := t.block("id3v1")) else b"" for t in (self.tags, tags))
         end, tail = self._source.size, b""
         if old != new:
@@ -100,9 +101,9 @@ class Mp3Layout:
 
 
 class ApeLayout:
-    """A file with an APE tag: the audio, with the tags behind it."""
+    """A file with its APE tag and other tags behind the audio."""
 
-    written = ("apev2", "id3v1")
+    written_forms = ("apev2", "id3v1")
 
     def __init__(self, source: OpenFile, container: str) -> None:
         leading, self._start = find_id3(source, 0)
@@ -111,28 +112,28 @@ class ApeLayout:
         self._source = source
 
     def audio(self) -> Iterator[Piece]:
-        """Yield what stands before the tags."""
+        """Yield the bytes before the trailing tags."""
         yield ByteSpan(self._start, self._end - self._start)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another APE tag, or without one."""
         if _declared_end(self._source, self._start, self._end) != self._end:
-            where = f"at byte {self._end:,}, where tags go"
-            raise self._source.damaged(f"by its headers its audio does not end {where}")
+            where = f"at byte {self._end:,}, where the tags begin"
+            raise self._source.damaged(f"according to its headers, its audio does not end {where}")
         yield ByteSpan(0, self._end)
-        behind = (block for block in tags.blocks if not block.form.startswith("id3v2"))
-        for block in sorted(behind, key=lambda block: block.form == "id3v1"):
+        trailing = (block for block in tags.blocks if not block.form.startswith("id3v2"))
+        for block in sorted(trailing, key=lambda block: block.form == "id3v1"):
             data = (item.data for item in block.items)
-            yield _written_ape(block) if block.form == "apev2" else b"".join(data)
+            yield _encode_ape(block) if block.form == "apev2" else b"".join(data)
 
 
 def _declared_end(source: OpenFile, start: int, end: int) -> int:
-    """Return where the audio ends by its own headers, `end` where they do not say it."""
+    """Return where the audio ends according to its headers, `end` if they do not tell."""
     if source.has(start, b"MAC ") and end - start >= _MAC_HEADER.size:
         header = source.read(start, _MAC_HEADER.size)
         _, version, *sizes, high, behind = _MAC_HEADER.unpack(header)
-        whole = sum(sizes) + (high << 32) + behind
-        return max(end, start + whole) if version >= _FIRST_WITH_SIZES else end
+        total = sum(sizes) + (high << 32) + behind
+        return max(end, start + total) if version >= _FIRST_WITH_SIZES else end
     is_wavpack, is_musepack = source.has(start, _WAVPACK), source.has(start, _MUSEPACK_8)
     if not (is_wavpack or is_musepack):
         return end
@@ -145,7 +146,7 @@ def _declared_end(source: OpenFile, start: int, end: int) -> int:
 
 
 def _packet_size(head: bytes) -> int:
-    """Return the size of a packet of Musepack 8, seven bits in each byte behind its name."""
+    """Return the size of a Musepack 8 packet, stored in seven bits per byte behind its name."""
     size = 0
     for byte in head[2:]:
         size = size << 7 | byte & _SEVEN_BITS
@@ -164,7 +165,7 @@ def ape_texts(item: TagItem) -> tuple[str, ...] | None:
 
 
 def ape_item(key: str, texts: tuple[str, ...]) -> TagItem:
-    """Return an APE item that holds the texts, NUL between them."""
+    """Return an APE item that holds the texts, separated by NUL."""
     value = "\0".join(texts).encode()
     return TagItem(key, struct.pack("<II", len(value), 0) + key.encode("ascii") + b"\0" + value)
 
@@ -173,32 +174,32 @@ _TagWithStart = tuple[int, TagBlock]
 
 
 def find_tail(
-    source: OpenFile, first: int, more: tuple[TagItem, ...] = ()
+    source: OpenFile, first: int, further: tuple[TagItem, ...] = ()
 ) -> tuple[int, tuple[TagBlock, ...]]:
-    """Return where the audio ends, and the tags behind it in order, the last of each form.
+    """Return where the audio ends, and the tags behind it in file order, the last of each format.
 
-    Those before it, and the tags `more`, are the items of one more block, which nobody reads.
+    Earlier tags of the same format, and the tags `further`, become the items of one more block,
+    which is not interpreted. `first` is the lowest offset of a tag.
     """
-    end, blocks, further = source.size, list[TagBlock](), list[TagItem]()
+    end, blocks, repeated = source.size, list[TagBlock](), list[TagItem]()
     while True:
         for find in (_id3v1, _lyrics3, _ape):
-            found = find(source, end)
-            if found and found[0] >= first:
-                start, block = found
-                if any(block.form == each.form for each in blocks):
-                    further.insert(0, TagItem(block.form, source.read(start, end - start)))
+            start, block = find(source, end) or (-1, None)
+            if block is not None and start >= first:
+                if any(block.form == later.form for later in blocks):
+                    repeated.insert(0, TagItem(block.form, source.read(start, end - start)))
                 else:
                     blocks.insert(0, block)
                 end = start
                 break
         else:
-            items = (*more, *further)
+            items = (*further, *repeated)
             return end, (*([TagBlock(_MORE_TAGS, items)] if items else ()), *blocks)
 
 
 def _id3v1(source: OpenFile, end: int) -> _TagWithStart | None:
     start = end - _ID3V1_BYTES
-    # An APE tag of 131 bytes has these letters in its own name.
+    # In an APE tag of 131 bytes, "TAG" at this place is part of "APETAGEX".
     if not source.has(start, b"TAG") or source.has(start - 3, _APE_MAGIC):
         return None
     return start, TagBlock("id3v1", (TagItem("ID3v1", source.read(start, _ID3V1_BYTES)),))
@@ -222,12 +223,12 @@ def _ape(source: OpenFile, end: int) -> _TagWithStart | None:
     version, size, count, flags = struct.unpack("<IIII", footer[8:24])
     start = end - size
     if size < _APE_FOOTER or start < 0 or flags & _IS_HEADER or count > _MAX_APE_ITEMS:
-        raise source.damaged("its APE tag does not know how long it is")
+        raise source.damaged("the size of its APE tag is invalid")
     items = _ape_items(source, source.read(start, size - _APE_FOOTER), count)
     if flags & _HAS_HEADER:
         start -= _APE_FOOTER
         if not source.has(start, _APE_MAGIC):
-            raise source.damaged("its APE tag has no header where it should")
+            raise source.damaged("its APE tag has no header at the expected place")
     return start, TagBlock("apev2", items, struct.pack("<II", version, flags) + footer[24:])
 
 
@@ -245,11 +246,11 @@ def _ape_items(source: OpenFile, body: bytes, count: int) -> tuple[TagItem, ...]
     return (*items, TagItem("", body[at:])) if body[at:] else tuple(items)
 
 
-def _written_ape(block: TagBlock) -> bytes:
+def _encode_ape(block: TagBlock) -> bytes:
     version, flags = struct.unpack("<II", block.head[:8])
-    records = sorted(block.items, key=lambda item: not item.key)
-    body = b"".join(item.data for item in records)
-    size, count = len(body) + _APE_FOOTER, sum(bool(item.key) for item in records)
+    items = sorted(block.items, key=lambda item: not item.key)
+    body = b"".join(item.data for item in items)
+    size, count = len(body) + _APE_FOOTER, sum(bool(item.key) for item in items)
 
     def edge(flags: int) -> bytes:
         return _APE_MAGIC + struct.pack("<IIII", version, size, count, flags) + block.head[8:]
@@ -259,20 +260,20 @@ def _written_ape(block: TagBlock) -> bytes:
 
 
 def find_id3(source: OpenFile, start: int) -> tuple[TagBlock | None, int]:
-    """Return the ID3v2 tag at `start` and its size, `None` and 0 if none is; raise `AudioError`."""
+    """Return the ID3v2 tag at `start` and its size, or `None` and 0. Raises `AudioError`."""
     if not source.has(start, b"ID3") or start + _HEADER > source.size:
         return None, 0
     major, revision, flags, *digits = source.read(start + 3, 7)
-    packed = major == _OLDEST and flags & _EXTENDED  # a compression that was never defined
+    packed = major == _OLDEST and flags & _EXTENDED  # compressed in a way that was never defined
     if not _OLDEST <= major <= _NEWEST or max(digits) > _SEVEN_BITS or packed:
-        raise source.damaged(f"its ID3 tag is of an unknown kind (version 2.{major})")
+        raise source.damaged(f"its ID3 tag has an unknown format (version 2.{major})")
     size = _from_syncsafe(bytes(digits))
     form = f"id3v2.{major}"
     body = source.read(start + _HEADER, size)
     unsynced = bool(flags & _UNSYNCED)
     if major < _NEWEST and unsynced:
         body = _synced(body)
-    if flags & _EXTENDED:  # its checksum would not hold after a change
+    if flags & _EXTENDED:  # its checksum would be wrong after a change
         body = body[_extension_size(source, form, body) :]
     items = _frames(form, body, unsynced=unsynced and major == _NEWEST)
     footer = _HEADER if major == _NEWEST and flags & _FOOTED else 0
@@ -280,30 +281,30 @@ def find_id3(source: OpenFile, start: int) -> tuple[TagBlock | None, int]:
 
 
 def is_mpeg(source: OpenFile) -> bool:
-    """Say whether MPEG frames are found near the beginning, or behind a tag that stands there."""
+    """Tell whether MPEG frames begin near the start of the file, or behind a leading tag."""
     start = _find_leading_id3(source)[2]
     return has_frames(source, start, find_tail(source, start)[0])
 
 
-def more_id3(source: OpenFile, start: int) -> tuple[tuple[TagItem, ...], int]:
-    """Return further ID3v2 tags that stand behind the first one, and where the last one ends."""
-    found = list[TagItem]()
+def further_id3(source: OpenFile, start: int) -> tuple[tuple[TagItem, ...], int]:
+    """Return the ID3v2 tags from `start`, behind the first tag, and the end of the last one."""
+    items = list[TagItem]()
     while source.size - start > _HEADER and _ID3_HEADER.match(source.read(start, _HEADER)):
         _, size = find_id3(source, start)
-        found.append(TagItem("id3v2", source.read(start, size)))
+        items.append(TagItem("id3v2", source.read(start, size)))
         start += size
-    return tuple(found), start
+    return tuple(items), start
 
 
 def _find_leading_id3(source: OpenFile) -> tuple[int, TagBlock | None, int]:
-    """Return where the ID3v2 tag before the audio starts, the tag, and where it ends."""
+    """Return the start of the ID3v2 tag before the audio, the tag, and its end."""
     tag, size = find_id3(source, 0)
     head = source.read(0, min(SEARCHED_BYTES, source.size)) if tag is None else b""
     if tag is not None or FRAME.match(head):
         return 0, tag, size
-    for found in _ID3_HEADER.finditer(head):
-        start = found.start()
-        if start + _HEADER + _from_syncsafe(found[0][6:]) > source.size:
+    for header in _ID3_HEADER.finditer(head):
+        start = header.start()
+        if start + _HEADER + _from_syncsafe(header[0][6:]) > source.size:
             continue
         tag, size = find_id3(source, start)
         if tag is not None and any(item.key for item in tag.items):
@@ -311,12 +312,15 @@ def _find_leading_id3(source: OpenFile) -> tuple[int, TagBlock | None, int]:
     return 0, None, 0
 
 
-def written_id3(block: TagBlock, room: int = 0) -> bytes:
-    """Return the tag in `room` bytes, else with padding. Raises `AudioError` if it is too long."""
-    frames = sorted(block.items, key=lambda item: not item.key)  # what is no frame stands behind
-    body = b"".join(_written_frame(block.form, item) for item in frames)
+def encode_id3(block: TagBlock, room: int = 0) -> bytes:
+    """Return the tag, of `room` bytes if it fits, else with new padding.
+
+    Raises `AudioError` if it is too long for ID3.
+    """
+    frames = sorted(block.items, key=lambda item: not item.key)  # frames precede other bytes
+    body = b"".join(_encode_frame(block.form, item) for item in frames)
     size = room - _HEADER
-    if frames and not frames[-1].key:  # padding would become a part of a frame that was cut short
+    if frames and not frames[-1].key:  # padding would extend a frame that was cut short
         size = len(body)
     elif len(body) > size:
         size = len(body) + _PADDING
@@ -326,7 +330,7 @@ def written_id3(block: TagBlock, room: int = 0) -> bytes:
 
 
 def id3_texts(form: str, item: TagItem) -> tuple[str, ...] | None:
-    """Return the texts that a frame holds, or `None` if it holds something else."""
+    """Return the texts of a frame, or `None` if it holds something else."""
     name = _frame_name(form, item.data)
     content = _content(form, item.data)
     if not item.key or content is None:
@@ -335,18 +339,18 @@ def id3_texts(form: str, item: TagItem) -> tuple[str, ...] | None:
         return (_split(_LAYOUTS[name], content)[2].decode("latin-1"),)
     if name not in _TEXTS and not name.startswith("T"):
         return None
-    _, codec, rest = _split(_LAYOUTS.get(name, "e"), content)
-    texts = [text.strip("\ufeff") for text in rest.decode(codec, "replace").split("\0")]
+    _, codec, value = _split(_LAYOUTS.get(name, "e"), content)
+    texts = [text.strip("\ufeff") for text in value.decode(codec, "replace").split("\0")]
     while len(texts) > 1 and not texts[-1]:
         texts.pop()
     return tuple(texts)
 
 
 def text_frame(form: str, key: str, texts: tuple[str, ...]) -> TagItem:
-    """Return a frame of this key (`TALB`, `TXXX:...`, `UFID:...`, `COMM::eng`) with the texts.
+    """Return a frame with the texts; the key is like `TALB`, `TXXX:...` or `COMM::eng`.
 
-    ID3v2.4 has several values in UTF-8, NUL between them. Before it there is one value, joined
-    with a slash as Picard does, in Latin-1 where it is ASCII, otherwise in UTF-16.
+    ID3v2.4 frames hold several values in UTF-8, separated by NUL. In earlier versions the values
+    are joined with a slash, as Picard does, in Latin-1 if they are ASCII, else in UTF-16.
     """
     name, _, description = key.partition(":")
     language = b""
@@ -365,7 +369,7 @@ def text_frame(form: str, key: str, texts: tuple[str, ...]) -> TagItem:
 
 
 def _encoded(head: bytes, codec: str, description: str, text: str, mark: bytes = b"") -> bytes:
-    """Return the content behind `head`: the encoding, with a language where the frame has one."""
+    """Return the content of a frame; `head` has the encoding, and the language if any."""
     has_language = len(head) > 1
     if description or has_language:
         head += mark + description.encode(codec) + "\0".encode(codec)
@@ -373,36 +377,39 @@ def _encoded(head: bytes, codec: str, description: str, text: str, mark: bytes =
 
 
 def _extension_size(source: OpenFile, form: str, body: bytes) -> int:
-    """Return how long the extended header is, 0 if the flag lies; raise `AudioError` if damaged."""
+    """Return the size of the extended header, 0 if there is none despite the flag.
+
+    Raises `AudioError` if no frame follows it.
+    """
     plain, syncsafe = 4 + int.from_bytes(body[:4], "big"), _from_syncsafe(body[:4])
-    said, other = (syncsafe, plain) if form == "id3v2.4" else (plain, syncsafe)
-    for size in (0, said, other):
+    regular, irregular = (syncsafe, plain) if form == "id3v2.4" else (plain, syncsafe)
+    for size in (0, regular, irregular):
         if _NAME.fullmatch(body, size, size + _name_length(form)):
             return size
-    if said > len(body) or body[said:].strip(b"\0"):
-        raise source.damaged("no frame stands behind the extended header of its ID3 tag")
-    return said
+    if regular > len(body) or body[regular:].strip(b"\0"):
+        raise source.damaged("no frame follows the extended header of its ID3 tag")
+    return regular
 
 
 def _frames(form: str, body: bytes, *, unsynced: bool) -> tuple[TagItem, ...]:
     is_newest = form == "id3v2.4"
     spans, end = _frame_spans(form, body, syncsafe=is_newest)
     if form != "id3v2.2" and body[end:].strip(b"\0"):
-        # iTunes wrote plain lengths into ID3v2.4 for years, others syncsafe ones into ID3v2.3. They
-        # are taken where they explain the whole tag, and written as the version has them.
-        others, other_end = _frame_spans(form, body, syncsafe=not is_newest)
+        # iTunes wrote plain lengths into ID3v2.4 for years, others syncsafe ones into ID3v2.3. Such
+        # lengths are used if they account for the entire tag, and are corrected when it is written.
+        irregular, irregular_end = _frame_spans(form, body, syncsafe=not is_newest)
         has_name = _NAME.fullmatch(body, end, end + _name_length(form))
-        is_frame = not has_name or any(start == end for start, _ in others)
-        has_all = len(others) >= len(spans) and not body[other_end:].strip(b"\0")
-        if is_frame and has_all:
-            spans, end = others, other_end
+        is_frame = not has_name or any(start == end for start, _ in irregular)
+        is_complete = len(irregular) >= len(spans) and not body[irregular_end:].strip(b"\0")
+        if is_frame and is_complete:
+            spans, end = irregular, irregular_end
     items = [_frame(form, body[start:stop], unsynced=unsynced) for start, stop in spans]
-    rest = body[end:]
-    return (*items, TagItem("", rest)) if rest.strip(b"\0") else tuple(items)
+    trailing = body[end:]
+    return (*items, TagItem("", trailing)) if trailing.strip(b"\0") else tuple(items)
 
 
 def _frame_spans(form: str, body: bytes, *, syncsafe: bool) -> tuple[list[tuple[int, int]], int]:
-    """Return where each frame starts and ends, and where the last one ends."""
+    """Return the start and end of each frame, and the end of the last one."""
     length = _name_length(form)
     header = 2 * length + _flag_bytes(form)
     at, spans = 0, []
@@ -419,18 +426,19 @@ def _frame_spans(form: str, body: bytes, *, syncsafe: bool) -> tuple[list[tuple[
 
 
 def _frame(form: str, frame: bytes, *, unsynced: bool) -> TagItem:
-    """Return a frame without its length; it is marked where it may be unsynchronised."""
+    """Return a frame without its length field; its flag tells whether it is unsynchronised."""
     length = _name_length(form)
-    name, rest = frame[:length], frame[2 * length :]
+    data = frame[:length] + frame[2 * length :]
     if form == "id3v2.4":
-        flagged = (unsynced or rest[1] & _FRAME_UNSYNCED) and _synced(rest[2:]) != rest[2:]
-        flags = rest[1] & ~_FRAME_UNSYNCED | (_FRAME_UNSYNCED if flagged else 0)
-        rest = rest[:1] + bytes((flags,)) + rest[2:]
-    return TagItem(_key_of(form, name + rest), name + rest)
+        flags, content = data[5], data[6:]
+        flagged = (unsynced or flags & _FRAME_UNSYNCED) and _synced(content) != content
+        flags = flags & ~_FRAME_UNSYNCED | (_FRAME_UNSYNCED if flagged else 0)
+        data = data[:5] + bytes((flags,)) + content
+    return TagItem(_key_of(form, data), data)
 
 
 def _frame_name(form: str, data: bytes) -> str:
-    """Return the name of a frame; of one of ID3v2.2 in a later tag, what it is called there."""
+    """Return the name of a frame; an ID3v2.2 name in a later version becomes its modern name."""
     name = data[: _name_length(form)].decode("latin-1")
     short = name.removesuffix("\0")
     has_same_content = short in _LAYOUTS or short.startswith("T")
@@ -445,11 +453,11 @@ def _key_of(form: str, data: bytes) -> str:
     content = _content(form, data)
     if layout is None or content is None:
         return name
-    described, _, _ = _split(layout, content)
-    return ":".join((name, *described))
+    key_parts, _, _ = _split(layout, content)
+    return ":".join((name, *key_parts))
 
 
-def _written_frame(form: str, item: TagItem) -> bytes:
+def _encode_frame(form: str, item: TagItem) -> bytes:
     if not item.key:
         return item.data
     length = _name_length(form)
@@ -461,20 +469,19 @@ def _written_frame(form: str, item: TagItem) -> bytes:
 
 
 def _content(form: str, data: bytes) -> bytes | None:
-    """Return what stands behind the header of a frame, or `None` if it cannot be read."""
+    """Return the content behind the header of a frame, or `None` if it cannot be decoded."""
     start = _name_length(form)
     if form == "id3v2.2":
         return data[start:]
     flags, content = data[start + 1 : start + 2], data[start + 2 :]
-    grouped, compressed, encrypted, measured = (
+    grouped, compressed, encrypted, has_length = (
         bool(flags and flags[0] & bit) for bit in _FLAGS[form]
     )
     if encrypted:
         return None
     if form == "id3v2.4" and flags and flags[0] & _FRAME_UNSYNCED:
         content = _synced(content)
-    before = grouped + 4 * (measured or (compressed and form == "id3v2.3"))
-    content = content[before:]
+    content = content[grouped + 4 * (has_length or (compressed and form == "id3v2.3")) :]
     if not compressed:
         return content
     try:
@@ -484,8 +491,8 @@ def _content(form: str, data: bytes) -> bytes | None:
 
 
 def _split(layout: str, content: bytes) -> tuple[list[str], str, bytes]:
-    """Return description and language, the codec of the value, and the value."""
-    codec, described, language = "latin-1", [], ""
+    """Return the parts of the key (descriptions, language), the codec of the value, the value."""
+    codec, descriptions, language = "latin-1", [], ""
     for part in layout:
         match part:
             case "e":
@@ -499,11 +506,11 @@ def _split(layout: str, content: bytes) -> tuple[list[str], str, bytes]:
             case "." | "o":
                 text, _, content = content.partition(b"\0")
                 if part == "o":
-                    described.append(text.decode("latin-1"))
+                    descriptions.append(text.decode("latin-1"))
             case _:
                 text, content = _until_nul(content, wide=codec.startswith("utf-16"))
-                described.append(text.decode(codec, "replace").strip("\ufeff"))
-    return ([*described, language] if language else described), codec, content
+                descriptions.append(text.decode(codec, "replace").strip("\ufeff"))
+    return ([*descriptions, language] if language else descriptions), codec, content
 
 
 def _until_nul(content: bytes, *, wide: bool) -> tuple[bytes, bytes]:
@@ -515,7 +522,7 @@ def _until_nul(content: bytes, *, wide: bool) -> tuple[bytes, bytes]:
 
 
 def _name_length(form: str) -> int:
-    """Return how long a frame's name is, and its length field: 3 bytes in ID3v2.2, 4 later."""
+    """Return the size of a frame's name, and of its length field: 3 bytes in ID3v2.2, else 4."""
     return 3 if form == "id3v2.2" else 4
 
 
@@ -524,7 +531,7 @@ def _flag_bytes(form: str) -> int:
 
 
 def _synced(content: bytes) -> bytes:
-    """Return content without unsynchronisation; as it is where it cannot be unsynchronised."""
+    """Undo unsynchronisation; content that cannot be unsynchronised is returned unchanged."""
     if _NOT_UNSYNCED.search(content):
         return content
     return content.replace(b"\xff\0", b"\xff")

@@ -1,4 +1,4 @@
-"""MPEG audio frames, and how files of other kinds begin: an MP3 file has no header of its own.
+"""Detecting MPEG audio frames, since an MP3 file has no file header, and ruling out other formats.
 
 Formats: ISO/IEC 11172-3, section 2.4.1.3; ISO/IEC 13818-3, section 2.4.1.3
 """
@@ -7,70 +7,72 @@ import re
 
 from chart_binder.audio.file_access import OpenFile
 
-# Eleven bits set; then no reserved version, no reserved layer; no reserved bitrate or sample rate.
+# Eleven bits are set; version, layer, bit rate and sample rate do not have reserved values.
 _SECOND = bytes(byte for byte in range(0xE0, 0x100) if byte >> 3 & 3 != 1 and byte >> 1 & 3)
 _THIRD = bytes(byte for byte in range(0xF0) if ~byte >> 2 & 3)
 FRAME = re.compile(b"\xff[" + re.escape(_SECOND) + b"][" + re.escape(_THIRD) + b"]")
-"""How the header of a frame begins."""
+"""The first three bytes of a frame header."""
 
 SEARCHED_BYTES = 1 << 16
-"""Frames, or a tag behind leading bytes, begin within so many bytes."""
+"""How many bytes are searched for the first frame, or for a tag behind junk."""
 
 _HEADER, _FRAMES = 4, 3
-_ALIKE = 0xFFFE_0C00  # the bits of a header that all frames share: version, layer, sample rate
-_MPEG_1, _LAYER_1, _LAYER_3 = 3, 3, 1  # as a header has them
+_SHARED_BITS = 0xFFFE_0C00  # equal in all frames of a file: version, layer, sample rate
+_MPEG_1, _LAYER_1, _LAYER_3 = 3, 3, 1  # the values in a header
 _SAMPLE_RATES = {
     3: (44_100, 48_000, 32_000),
     2: (22_050, 24_000, 16_000),
     0: (11_025, 12_000, 8_000),
 }
-# In kbit/s, by whether it is version 1, and by layer.
-_OF_VERSION_2 = (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160)
+# In kbit/s, by whether the version is 1, and by layer.
+_VERSION_2_RATES = (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160)
 _BITRATES = {
     (True, 3): tuple(range(32, 449, 32)),
     (True, 2): (32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384),
     (True, 1): (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
     (False, 3): (32, 48, 56, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256),
-    (False, 2): _OF_VERSION_2,
-    (False, 1): _OF_VERSION_2,
+    (False, 2): _VERSION_2_RATES,
+    (False, 1): _VERSION_2_RATES,
 }  # fmt: skip
 
 _VBR, _VBR_BYTES = re.compile(b"Xing|Info|VBRI"), 48
-"""What the first frame may hold instead of sound, and near its beginning."""
+"""What the first frame may hold instead of sound, and how far from its start."""
 
-_OTHER_KIND = re.compile(
+_OTHER_FORMAT = re.compile(
     rb"\x1a\x45\xdf\xa3|caff|\.snd|\x0b\x77|RIFF|RIFX|FORM|FRM8|FLV|#!AMR|MThd|TTA1|OFR |\.RMF"
     rb"|\x7f\xfe\x80\x01|\x00\x00\x01[\xb3\xba]|\xff[\xf0\xf1\xf8\xf9]"
 )
 
 
-def is_of_other_kind(head: bytes) -> bool:
-    """Say whether a file begins as one of a kind that is not written, which may hold MP3.
+def is_other_format(head: bytes) -> bool:
+    """Tell whether a file begins like another format, which may contain MPEG frames.
 
-    They are Matroska, CAF, AU, AC-3, AVI, other files of RIFF and IFF, DSDIFF, FLV, AMR, MIDI, TTA,
-    OptimFROG, RealMedia, DTS, MPEG video and AAC.
+    These are Matroska, CAF, AU, AC-3, AVI and other RIFF and IFF files, DSDIFF, FLV, AMR, MIDI,
+    TTA, OptimFROG, RealMedia, DTS, MPEG video and AAC.
     """
-    return bool(_OTHER_KIND.match(head))
+    return bool(_OTHER_FORMAT.match(head))
 
 
 def has_frames(source: OpenFile, start: int, end: int) -> bool:
-    """Say whether MPEG frames are found near `start`, in audio that ends at `end`."""
+    """Tell whether MPEG frames begin near `start`, in audio that ends at `end`."""
     head = source.read(start, max(0, min(SEARCHED_BYTES, end - start)))
-    found = (each.start() for each in FRAME.finditer(head))
-    return any(_are_frames(source, start + at, end, is_first=not at) for at in found)
+    return any(
+        _are_frames(source, start + match.start(), end, is_first=not match.start())
+        for match in FRAME.finditer(head)
+    )
 
 
 def _are_frames(source: OpenFile, at: int, end: int, *, is_first: bool) -> bool:
-    """Say whether three frames of one kind stand here; at the beginning, fewer up to the end.
+    """Tell whether three matching frames begin at offset `at`.
 
-    There a frame whose header does not say how long it is counts, too; anywhere, one that describes
-    the others.
+    The first position may also have fewer frames up to `end`, or a frame of unspecified length.
+    A frame with a Xing, Info or VBRI header suffices anywhere.
     """
     first = int.from_bytes(source.read(at, min(_HEADER, end - at)), "big")
     for _ in range(_FRAMES):
         content = source.read(at, min(_HEADER, end - at))
         header = int.from_bytes(content, "big")
-        if not FRAME.match(content) or len(content) < _HEADER or (header ^ first) & _ALIKE:
+        if not FRAME.match(content) or len(content) < _HEADER or (header ^ first) & _SHARED_BITS:
             return False
         size = _frame_size(header)
         if _VBR.search(source.read(at, max(0, min(size, _VBR_BYTES, end - at)))):
@@ -82,14 +84,15 @@ def _are_frames(source: OpenFile, at: int, end: int, *, is_first: bool) -> bool:
 
 
 def _frame_size(header: int) -> int:
-    """Return how long a frame is, 0 if its header does not say it."""
+    """Return the size of a frame in bytes, 0 if its header leaves the bit rate open."""
     version, layer = header >> 19 & 3, header >> 17 & 3
-    number = header >> 12 & 15
-    if not number:
+    index = header >> 12 & 15
+    if not index:
         return 0
-    is_1 = version == _MPEG_1
-    bits = _BITRATES[is_1, layer][number - 1] * 1000
-    rate, padding = _SAMPLE_RATES[version][header >> 10 & 3], header >> 9 & 1
+    is_version_1 = version == _MPEG_1
+    bitrate = _BITRATES[is_version_1, layer][index - 1] * 1000
+    sample_rate, padding = _SAMPLE_RATES[version][header >> 10 & 3], header >> 9 & 1
     if layer == _LAYER_1:
-        return (12 * bits // rate + padding) * 4
-    return (144 if is_1 or layer != _LAYER_3 else 72) * bits // rate + padding
+        return (12 * bitrate // sample_rate + padding) * 4
+    factor = 144 if is_version_1 or layer != _LAYER_3 else 72
+    return factor * bitrate // sample_rate + padding

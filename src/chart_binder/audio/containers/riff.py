@@ -1,9 +1,9 @@
-"""AIFF, WAV and DSF files: an ID3v2 tag in a chunk of its own, or behind the audio.
+"""AIFF, WAV and DSF files, which hold an ID3v2 tag in a chunk or behind the audio.
 
-The text chunks of AIFF are only read. The INFO list of a WAV is written if it has to change.
+The text chunks of AIFF are only read. The INFO list of a WAV file can be written.
 
 Formats: EA IFF 85; Audio Interchange File Format 1.3 (AIFF); RIFF (WAV); Sony's DSF File Format
-Specification; of the kinds that are not read: EBU Tech 3306 (RF64), ITU-R BS.2088 (BW64), Wave64
+Specification. Rejected formats: EBU Tech 3306 (RF64), ITU-R BS.2088 (BW64), Wave64
 """
 
 import re
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from chart_binder.audio.containers.mp3 import find_id3, written_id3
+from chart_binder.audio.containers.mp3 import encode_id3, find_id3
 from chart_binder.audio.file_access import ByteSpan, OpenFile, Piece
 from chart_binder.audio.tagset import TagBlock, TagItem, TagSet
 from chart_binder.errors import AudioError
@@ -22,46 +22,47 @@ DSF_MAGIC = b"DSD "
 _CHUNK_HEADER, _FORM_HEADER, _DSF_HEADER, _DSF_CHUNK_HEADER = 8, 12, 28, 12
 _MAX_SIZE = 0xFFFFFFFF
 _CHUNK_NAME = re.compile(rb"[ -~]{4}")
-# Tags that other programs put behind the last chunk, where they are neither sound nor chunks.
-_KEPT_REST = re.compile(rb"TAG|APETAGEX|LYRICSBEGIN|ID3[\2-\4]")
-_REST_BYTES = 16
+# Tags that other programs write behind the last chunk.
+_TRAILING_TAG = re.compile(rb"TAG|APETAGEX|LYRICSBEGIN|ID3[\2-\4]")
+_TRAILING_TAG_BYTES = 16
 _TAG_CHUNKS = frozenset({b"ID3 ", b"id3 "})
 INFO_FORM, TEXT_FORM = "riff-info", "aiff-text"
-"""The forms of the tags beside ID3."""
+"""The tag formats besides ID3."""
 
 _LIST, _INFO = b"LIST", b"INFO"
 _TEXT_CHUNKS = frozenset({b"NAME", b"AUTH", b"(c) ", b"ANNO"})
 
-_UNREAD_WAVES: tuple[tuple[bytes, bytes, str], ...] = (
+_UNSUPPORTED_WAVES: tuple[tuple[bytes, bytes, str], ...] = (
     (b"RF64", b"WAVE", "RF64, a WAV with sizes of 64 bits"),
     (b"BW64", b"WAVE", "BW64, a broadcast WAV with sizes of 64 bits"),
-    (b"RIFX", b"WAVE", "RIFX, a WAV with its bytes the other way round"),
+    (b"RIFX", b"WAVE", "RIFX, a big-endian WAV"),
     (b"riff\x2e\x91\xcf\x11", b"", "Wave64, Sony's WAV with sizes of 64 bits"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkFormat:
-    """What tells AIFF and WAV apart.
+    """The differences between AIFF and WAV.
 
-    `heard` are the chunks that hold or describe the audio, `sound` that of the samples with the
-    number of bytes that stand before them in it.
+    `audio_chunks` hold or describe the audio. `sample_chunk` is the one that holds the samples,
+    behind `sample_offset` bytes of its content.
     """
 
     container: str
     order: Literal["big", "little"]
     tag_chunk: bytes
-    heard: frozenset[bytes]
-    sound: tuple[bytes, int]
+    audio_chunks: frozenset[bytes]
+    sample_chunk: bytes
+    sample_offset: int
 
 
-AIFF = ChunkFormat("aiff", "big", b"ID3 ", frozenset({b"COMM", b"SSND"}), (b"SSND", 8))
-WAV = ChunkFormat("wav", "little", b"id3 ", frozenset({b"fmt ", b"data", b"fact"}), (b"data", 0))
+AIFF = ChunkFormat("aiff", "big", b"ID3 ", frozenset({b"COMM", b"SSND"}), b"SSND", 8)
+WAV = ChunkFormat("wav", "little", b"id3 ", frozenset({b"fmt ", b"data", b"fact"}), b"data", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class IffChunk:
-    """A chunk: its name, its content, and where the next one begins."""
+    """A chunk: its name, its content, and the offset of the next chunk."""
 
     name: bytes
     content: ByteSpan
@@ -69,59 +70,64 @@ class IffChunk:
 
 
 _Edit = tuple[int, int, bytes]
-"""Where bytes of a file begin and end, and what stands in their place."""
+"""The start and end of bytes to replace, and the new bytes."""
 
 
 class IffLayout:
-    """An AIFF or WAV file: its chunks, and where they end."""
+    """The chunks of an AIFF or WAV file."""
 
-    written = ("id3v2", INFO_FORM)
+    written_forms = ("id3v2", INFO_FORM)
 
-    def __init__(self, source: OpenFile, kind: ChunkFormat) -> None:
-        self._source, self._kind = source, kind
-        self._declared = _CHUNK_HEADER + int.from_bytes(source.read(4, 4), kind.order)
-        self._chunks = tuple(_chunks(source, kind, self._declared))
+    def __init__(self, source: OpenFile, chunk_format: ChunkFormat) -> None:
+        self._source, self._format = source, chunk_format
+        self._declared = _CHUNK_HEADER + int.from_bytes(source.read(4, 4), chunk_format.order)
+        self._chunks = tuple(_chunks(source, chunk_format, self._declared))
         self._end = self._chunks[-1].end if self._chunks else _FORM_HEADER
-        found = [chunk for chunk in self._chunks if chunk.name in _TAG_CHUNKS]
-        self._tag = found[0] if found else None
+        tag_chunks = [chunk for chunk in self._chunks if chunk.name in _TAG_CHUNKS]
+        self._tag = tag_chunks[0] if tag_chunks else None
         detail = self._contradiction()
-        self._refusal = _contradiction(source, detail) if detail else None
-        if len(found) > 1:
+        self._refusal = _contradiction_error(source, detail) if detail else None
+        if len(tag_chunks) > 1:
             self._refusal = source.damaged("it has more than one ID3 tag")
 
     def _contradiction(self) -> str | None:
-        """Return what the header and the file contradict each other on, if it may be sound."""
-        size, end, (name, least) = self._source.size, self._end, self._kind.sound
-        if long := [each for each in self._chunks if each.content.end > size]:
-            size, name = long[-1].content.size, long[-1].name
-            return f"its header says {size:,} bytes for the chunk {name.decode()!r}"
+        """Return how the header contradicts the file, if audio may be affected."""
+        size, end, name = self._source.size, self._end, self._format.sample_chunk
+        if too_long := [chunk for chunk in self._chunks if chunk.content.end > size]:
+            last = too_long[-1]
+            return (
+                f"its header says {last.content.size:,} bytes for the chunk {last.name.decode()!r}"
+            )
         if self._declared > size and end != size:
             return f"its header says {self._declared:,} bytes"
-        if not any(each.name == name and each.content.size > least for each in self._chunks):
-            return f"its chunk {name.decode()!r} has 0 bytes or is not there"
-        has_more = not end <= self._declared < end + _CHUNK_HEADER or self._chunks[-1].name == name
-        if has_more and not self._is_kept():
-            return f"its chunks end at byte {end:,}, and what follows may be sound"
+        least = self._format.sample_offset
+        if not any(chunk.name == name and chunk.content.size > least for chunk in self._chunks):
+            return f"its chunk {name.decode()!r} has 0 bytes or is missing"
+        may_be_audio = (
+            not end <= self._declared < end + _CHUNK_HEADER or self._chunks[-1].name == name
+        )
+        if may_be_audio and not self._ends_harmlessly():
+            return f"its chunks end at byte {end:,}, and the bytes behind them may be sound"
         return None
 
-    def _is_kept(self) -> bool:
-        """Say whether zeros, another tag or nothing stands behind the last chunk."""
-        rest = ByteSpan(self._end, self._source.size - self._end)
-        head = self._source.read(rest.start, min(rest.size, _REST_BYTES))
-        if _KEPT_REST.match(head):
+    def _ends_harmlessly(self) -> bool:
+        """Tell whether only zeros, a tag or nothing follows the last chunk."""
+        tail = ByteSpan(self._end, self._source.size - self._end)
+        head = self._source.read(tail.start, min(tail.size, _TRAILING_TAG_BYTES))
+        if _TRAILING_TAG.match(head):
             return True
-        return not any(chunk.strip(b"\0") for chunk in self._source.chunks([rest]))
+        return not any(chunk.strip(b"\0") for chunk in self._source.chunks([tail]))
 
     @property
     def tags(self) -> TagSet:
-        """The ID3 tag, and the texts that stand outside of it."""
+        """The ID3 tag, and the texts of other chunks."""
         blocks = self._texts
         if self._tag is not None:
             tag, size = find_id3(self._source, self._tag.content.start)
             if tag is None or size > self._tag.content.size:
                 raise self._source.damaged("its ID3 chunk holds no ID3 tag")
             blocks = (tag, *blocks)
-        return TagSet(self._kind.container, blocks)
+        return TagSet(self._format.container, blocks)
 
     @property
     def _texts(self) -> tuple[TagBlock, ...]:
@@ -129,33 +135,33 @@ class IffLayout:
         for chunk in self._chunks:
             if chunk.content.end > self._source.size:
                 continue
-            if self._kind is AIFF and chunk.name in _TEXT_CHUNKS:
+            if self._format is AIFF and chunk.name in _TEXT_CHUNKS:
                 body = self._source.read(chunk.content.start, chunk.content.size)
                 items.append(TagItem(chunk.name.decode("latin-1"), body))
-            elif self._kind is WAV and chunk.name == _LIST:
-                items += _info(self._source.read(chunk.content.start, chunk.content.size))
-        form = TEXT_FORM if self._kind is AIFF else INFO_FORM
+            elif self._format is WAV and chunk.name == _LIST:
+                items += _info_items(self._source.read(chunk.content.start, chunk.content.size))
+        form = TEXT_FORM if self._format is AIFF else INFO_FORM
         return (TagBlock(form, tuple(items)),) if items else ()
 
     def audio(self) -> Iterator[Piece]:
-        """Yield what describes the audio and holds it; where this is in doubt, all that may."""
+        """Yield the audio chunks and what follows the last chunk, or the whole file if damaged."""
         if self._refusal:
             yield ByteSpan(_CHUNK_HEADER, self._source.size - _CHUNK_HEADER)
             return
         for chunk in self._chunks:
-            if chunk.name in self._kind.heard:
+            if chunk.name in self._format.audio_chunks:
                 yield chunk.name + chunk.content.size.to_bytes(8, "big")
                 yield chunk.content
         yield ByteSpan(self._end, self._source.size - self._end)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
-        """Return the file with another ID3v2 tag and INFO list, or without them."""
+        """Return the file with another ID3v2 tag and another INFO list, or without them."""
         if self._refusal:
             raise self._refusal
         edits = sorted((*self._info_edits(tags), self._tag_edit(tags)), key=lambda edit: edit[:2])
         if edits[-1][0] == self._end:  # a chunk begins at an even offset
-            at = next(at for at, edit in enumerate(edits) if edit[0] == self._end)
-            edits[at] = (self._end, self._end, bytes(self._end % 2) + edits[at][2])
+            index = next(index for index, edit in enumerate(edits) if edit[0] == self._end)
+            edits[index] = (self._end, self._end, bytes(self._end % 2) + edits[index][2])
         pieces: list[Piece] = []
         at = _CHUNK_HEADER
         for start, end, new in edits:
@@ -166,8 +172,8 @@ class IffLayout:
         changed = sum(len(new) - (end - start) for start, end, new in edits)
         size = old_end + changed - _CHUNK_HEADER
         if size > _MAX_SIZE:
-            raise AudioError("the file would be longer than its kind can be (4 GiB)")
-        return [self._source.read(0, 4) + size.to_bytes(4, self._kind.order), *pieces]
+            raise AudioError("the file would exceed the limit of its format (4 GiB)")
+        return [self._source.read(0, 4) + size.to_bytes(4, self._format.order), *pieces]
 
     def _tag_edit(self, tags: TagSet) -> _Edit:
         block, old = tags.block("id3v2"), self._tag
@@ -175,18 +181,18 @@ class IffLayout:
         end = old.end if old else self._end
         new = b""
         if block:
-            name = old.name if old else self._kind.tag_chunk
-            content = written_id3(block, old.content.size if old else 0)
-            new = name + len(content).to_bytes(4, self._kind.order) + content
+            name = old.name if old else self._format.tag_chunk
+            content = encode_id3(block, old.content.size if old else 0)
+            new = name + len(content).to_bytes(4, self._format.order) + content
             new += bytes(len(content) % 2)
         return start, end, new
 
     def _info_edits(self, tags: TagSet) -> Iterator[_Edit]:
-        """Yield the INFO list in place of the first that is there, and nothing for the others."""
+        """Yield the edits that replace the first INFO list and remove any further ones."""
         block = tags.block(INFO_FORM)
         if block == self.tags.block(INFO_FORM):
             return
-        new = _written_info(block) if block else b""
+        new = _encode_info(block) if block else b""
         for chunk in self._chunks:
             if chunk.name == _LIST and self._source.has(chunk.content.start, _INFO):
                 yield chunk.content.start - _CHUNK_HEADER, chunk.end, new
@@ -195,32 +201,32 @@ class IffLayout:
             yield self._end, self._end, new
 
 
-def _chunks(source: OpenFile, kind: ChunkFormat, declared: int) -> Iterator[IffChunk]:
-    """Yield the chunks up to what is none, also those behind the end that the header declares.
+def _chunks(source: OpenFile, chunk_format: ChunkFormat, declared: int) -> Iterator[IffChunk]:
+    """Yield the chunks up to the first invalid one, even behind the size that the header declares.
 
     The last one may be longer than the file.
     """
     at = _FORM_HEADER
     while at + _CHUNK_HEADER <= source.size:
         header = source.read(at, _CHUNK_HEADER)
-        content = ByteSpan(at + _CHUNK_HEADER, int.from_bytes(header[4:], kind.order))
+        content = ByteSpan(at + _CHUNK_HEADER, int.from_bytes(header[4:], chunk_format.order))
         if not _CHUNK_NAME.match(header) or (at >= declared and content.end > source.size):
             return
         at = min(content.end + content.size % 2, source.size)
         yield IffChunk(header[:4], content, at)
 
 
-def _contradiction(source: OpenFile, declared: str) -> AudioError:
+def _contradiction_error(source: OpenFile, declared: str) -> AudioError:
     remedy = "a program that imports raw samples may read it"
     if source.has(0, b"RIFF"):
         remedy = (
-            "`ffmpeg -i OLD -c copy NEW` writes a header that fits; where it leaves out sound,"
-            " `-ignore_length 1` before `-i` takes all that follows for it"
+            "`ffmpeg -i OLD -c copy NEW` writes a correct header; if sound is missing then, put"
+            " `-ignore_length 1` before `-i`"
         )
     return source.damaged(f"{declared}, and the file has {source.size:,}; {remedy}")
 
 
-def _info(body: bytes) -> Iterator[TagItem]:
+def _info_items(body: bytes) -> Iterator[TagItem]:
     at = len(_INFO) if body.startswith(_INFO) else len(body)
     while at + _CHUNK_HEADER <= len(body):
         end = at + _CHUNK_HEADER + int.from_bytes(body[at + 4 : at + 8], "little")
@@ -230,7 +236,7 @@ def _info(body: bytes) -> Iterator[TagItem]:
         at = end + end % 2
 
 
-def _written_info(block: TagBlock) -> bytes:
+def _encode_info(block: TagBlock) -> bytes:
     entries = (
         item.key.encode("latin-1")
         + len(item.data).to_bytes(4, "little")
@@ -243,18 +249,18 @@ def _written_info(block: TagBlock) -> bytes:
 
 
 class DsfLayout:
-    """A DSF file: the audio, then the tag."""
+    """A DSF file: the audio, followed by the tag."""
 
-    written = ("id3v2",)
+    written_forms = ("id3v2",)
 
     def __init__(self, source: OpenFile) -> None:
-        # The length of the file in the header is not checked: mutagen leaves it wrong at times.
+        # The file size in the header is ignored, because mutagen may leave a wrong one.
         size, _, pointer = struct.unpack("<QQQ", source.read(4, 24))
         if size != _DSF_HEADER:
-            raise source.damaged("its header is of another length than it should be")
+            raise source.damaged("its header has the wrong length")
         tag, length = find_id3(source, pointer) if pointer else (None, 0)
         if pointer and (tag is None or pointer + length > source.size):
-            raise source.damaged("there is no tag where its header points")
+            raise source.damaged("its header points to a tag that does not exist")
         self._source = source
         self._end = pointer or source.size
         self._behind = self._end + length
@@ -262,11 +268,11 @@ class DsfLayout:
         self._refusal: AudioError | None = None
         if end > self._end or (end < self._end and not pointer):
             ends = f"its header says that the sound ends at byte {end:,}"
-            self._refusal = _contradiction(source, ends)
+            self._refusal = _contradiction_error(source, ends)
         self.tags = TagSet("dsf", (tag,) if tag else ())
 
     def audio(self) -> Iterator[Piece]:
-        """Yield everything between the header and the tag, and what stands behind the tag."""
+        """Yield everything between the header and the tag, and everything behind the tag."""
         yield ByteSpan(_DSF_HEADER, self._end - _DSF_HEADER)
         yield ByteSpan(self._behind, self._source.size - self._behind)
 
@@ -275,27 +281,29 @@ class DsfLayout:
         if self._refusal:
             raise self._refusal
         block = tags.block("id3v2")
-        tag = written_id3(block, self._behind - self._end) if block else b""
+        tag = encode_id3(block, self._behind - self._end) if block else b""
         size = self._source.size - (self._behind - self._end) + len(tag)
         header = DSF_MAGIC + struct.pack("<QQQ", _DSF_HEADER, size, self._end if tag else 0)
-        sound, rest = self.audio()
-        return [header, sound, tag, rest]
+        sound, trailing = self.audio()
+        return [header, sound, tag, trailing]
 
 
 def _end_of_dsd(source: OpenFile) -> int:
-    """Return where the chunk of the samples ends."""
+    """Return the offset at which the chunk of the samples ends."""
     at = _DSF_HEADER
     for name in (b"fmt ", b"data"):
         size = int.from_bytes(source.read(at, 12)[4:], "little")
         if not source.has(at, name) or size < _DSF_CHUNK_HEADER:
-            raise _contradiction(source, f"its chunk {name.decode()!r} has no size or is not there")
+            raise _contradiction_error(
+                source, f"its chunk {name.decode()!r} has no size or is missing"
+            )
         at += size
     return at
 
 
-def unread_wave(head: bytes) -> str | None:
-    """Return why a file that begins so is not read, if it is a kind of WAV that is not."""
-    for magic, form, name in _UNREAD_WAVES:
-        if head.startswith(magic) and head[8:].startswith(form):
-            return f"is {name}, which is not read; a WAV of less than 4 GiB is, or FLAC of any size"
+def unsupported_wave(head: bytes) -> str | None:
+    """Return the problem if a file begins like an unsupported variant of WAV, else `None`."""
+    for magic, file_type, name in _UNSUPPORTED_WAVES:
+        if head.startswith(magic) and head[8:].startswith(file_type):
+            return f"is {name}, which is not supported; use a WAV below 4 GiB, or FLAC"
     return None

@@ -1,7 +1,7 @@
 """FLAC and Ogg files (Vorbis, Opus), whose tags are Vorbis comments.
 
-In a FLAC file they stand in one of the metadata blocks before the audio, in an Ogg file in the
-second packet of the stream.
+A FLAC file stores them in a metadata block before the audio, an Ogg file in the second packet of
+the stream.
 
 Formats: Vorbis I specification, sections 4.2 and 5; RFC 9639, sections 8 and 10.1; RFC 7845,
 section 5; RFC 3533
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from chart_binder.audio.containers.mp3 import find_id3, find_tail
-from chart_binder.audio.file_access import ByteSpan, OpenFile, Piece
+from chart_binder.audio.file_access import ByteSpan, OpenFile, Piece, piece_size
 from chart_binder.audio.tagset import TagBlock, TagItem, TagSet
 from chart_binder.errors import AudioError
 
@@ -23,11 +23,11 @@ FLAC_MAGIC = b"fLaC"
 OGG_MAGIC = b"OggS"
 
 NEW_HEAD = b"chart-binder"
-"""The vendor string of comments that this program was the first to write."""
+"""The vendor string of comments in files that had none before."""
 
-_ROOM = 4096  # left behind FLAC metadata that had to grow
+_NEW_PADDING = 4096  # bytes of padding added behind FLAC metadata that had to grow
 
-# FLAC metadata blocks: their types, the size of a header, the flag of the last one.
+# FLAC metadata blocks: their types, the size of a header, the flag of the last block.
 _STREAMINFO, _PADDING, _COMMENTS, _PICTURE, _INVALID = 0, 1, 4, 6, 127
 _BLOCK_HEADER, _LAST_BLOCK, _MAX_BLOCK = 4, 0x80, (1 << 24) - 1
 
@@ -35,12 +35,12 @@ _PAGE_HEADER, _MAX_HEADER_PAGES = 27, 1 << 14
 _CONTINUED, _FIRST_PAGE = 1, 2
 _NO_PACKET_ENDS = (1 << 64) - 1  # the position of a page on which no packet ends
 _FULL_SEGMENT, _MAX_SEGMENTS = 255, 255
-_MARK_EVERY = 1 << 20
+_MARK_DISTANCE = 1 << 20  # bytes
 _MIRRORED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 
 def read_comments(body: bytes) -> tuple[TagBlock, bytes] | None:
-    """Return the comments at the beginning of `body` and the rest; `None` if there are none."""
+    """Return the comments at the start of `body` and the bytes behind them, `None` if invalid."""
     vendor = _counted(body, 0)
     if vendor is None or len(body) < len(vendor) + 8:
         return None
@@ -56,8 +56,8 @@ def read_comments(body: bytes) -> tuple[TagBlock, bytes] | None:
     return TagBlock("vorbis", tuple(items), vendor), body[at:]
 
 
-def written_comments(block: TagBlock) -> bytes:
-    """Return the comments as they stand in a packet or metadata block."""
+def encode_comments(block: TagBlock) -> bytes:
+    """Return the comments in the format of a packet or metadata block."""
     parts = [_with_length(block.head), struct.pack("<I", len(block.items))]
     return b"".join((*parts, *(_with_length(item.data) for item in block.items)))
 
@@ -68,7 +68,7 @@ def texts_of(item: TagItem) -> tuple[str, ...] | None:
 
 
 def text_items(key: str, texts: tuple[str, ...]) -> tuple[TagItem, ...]:
-    """Return a comment for each text."""
+    """Return one comment per text."""
     return tuple(TagItem(key, f"{key}={text}".encode()) for text in texts)
 
 
@@ -83,9 +83,9 @@ def _with_length(data: bytes) -> bytes:
 
 
 class FlacLayout:
-    """A FLAC file; readers take the first block of comments, further ones are kept as they are."""
+    """A FLAC file; only its first block of comments is changed, because readers use that one."""
 
-    written = ("vorbis",)
+    written_forms = ("vorbis",)
 
     def __init__(self, source: OpenFile) -> None:
         self._source = source
@@ -96,54 +96,54 @@ class FlacLayout:
             raise source.damaged("its first metadata block does not describe the stream")
         self._frames = self._metadata[-1][1].end
         self._end, tail = find_tail(source, self._frames)
-        self._outside = (*([leading] if leading else ()), *tail)
+        self._outer_tags = (*([leading] if leading else ()), *tail)
 
     @property
     def tags(self) -> TagSet:
-        """The comments, the pictures, and the tags before and behind them."""
+        """The comments, the pictures, and the tags at both ends of the file."""
         blocks = []
         bodies = self._contents(_COMMENTS)
         if bodies:
-            comments, rest = read_comments(bodies[0]) or (None, b"")
-            if comments is None or rest.strip(b"\0"):
+            comments, trailing = read_comments(bodies[0]) or (None, b"")
+            if comments is None or trailing.strip(b"\0"):
                 raise self._source.damaged("its Vorbis comments do not fit their block")
             blocks.append(comments)
-        for form, key, found in (
+        for form, key, contents in (
             ("flac-comments", "COMMENTS", bodies[1:]),
             ("flac-picture", "PICTURE", self._contents(_PICTURE)),
         ):
-            if found:
-                items = (TagItem(f"{key}:{at}", data) for at, data in enumerate(found, 1))
+            if contents:
+                items = (TagItem(f"{key}:{at}", data) for at, data in enumerate(contents, 1))
                 blocks.append(TagBlock(form, tuple(items)))
-        return TagSet("flac", (*blocks, *self._outside))
+        return TagSet("flac", (*blocks, *self._outer_tags))
 
     def audio(self) -> Iterator[Piece]:
-        """Yield the stream's description and the frames."""
+        """Yield the description of the stream and the frames."""
         yield self._metadata[0][1]
         yield ByteSpan(self._frames, self._end - self._frames)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with other Vorbis comments."""
         comments = tags.block("vorbis")
-        kept = self._kept(written_comments(comments) if comments else None)
+        blocks = self._metadata_with(encode_comments(comments) if comments else None)
         return [
             ByteSpan(0, self._start),
-            *_with_headers(kept, self._frames - self._start),
+            *_with_headers(blocks, self._frames - self._start),
             ByteSpan(self._frames, self._source.size - self._frames),
         ]
 
     def _contents(self, kind: int) -> list[bytes]:
-        found = (content for each, content in self._metadata if each == kind)
-        return [self._source.read(content.start, content.size) for content in found]
+        spans = (span for block_type, span in self._metadata if block_type == kind)
+        return [self._source.read(span.start, span.size) for span in spans]
 
-    def _kept(self, comments: bytes | None) -> list[tuple[int, Piece]]:
-        kept: list[tuple[int, Piece]] = [each for each in self._metadata if each[0] != _PADDING]
-        first = next((at for at, (kind, _) in enumerate(kept) if kind == _COMMENTS), 0)
-        if first:
-            del kept[first]
+    def _metadata_with(self, comments: bytes | None) -> list[tuple[int, Piece]]:
+        blocks: list[tuple[int, Piece]] = [b for b in self._metadata if b[0] != _PADDING]
+        index = next((at for at, (kind, _) in enumerate(blocks) if kind == _COMMENTS), 0)
+        if index:
+            del blocks[index]
         if comments is not None:
-            kept.insert(first or 1, (_COMMENTS, comments))
-        return kept
+            blocks.insert(index or 1, (_COMMENTS, comments))
+        return blocks
 
 
 def _metadata(source: OpenFile, at: int) -> Iterator[tuple[int, ByteSpan]]:
@@ -160,25 +160,25 @@ def _metadata(source: OpenFile, at: int) -> Iterator[tuple[int, ByteSpan]]:
 
 
 def _with_headers(blocks: list[tuple[int, Piece]], room: int) -> Iterator[Piece]:
-    """Yield the blocks with their headers, padded so that they fill the room where they fit."""
-    sizes = [len(each) if isinstance(each, bytes) else each.size for _, each in blocks]
-    left = room - sum(sizes) - _BLOCK_HEADER * len(sizes)
-    if left < 0 or 0 < left < _BLOCK_HEADER:
-        left = _ROOM + _BLOCK_HEADER
-    for at, ((kind, content), size) in enumerate(zip(blocks, sizes, strict=True), 1):
+    """Yield the blocks with headers and padding; they fill `room` bytes unless they are longer."""
+    sizes = [piece_size(content) for _, content in blocks]
+    spare = room - sum(sizes) - _BLOCK_HEADER * len(sizes)
+    if spare < 0 or 0 < spare < _BLOCK_HEADER:
+        spare = _NEW_PADDING + _BLOCK_HEADER
+    for number, ((kind, content), size) in enumerate(zip(blocks, sizes, strict=True), 1):
         if size > _MAX_BLOCK:
             raise AudioError(f"the tags are too long for FLAC ({size:,} bytes, {_MAX_BLOCK:,} fit)")
-        last = _LAST_BLOCK if at == len(blocks) and not left else 0
+        last = _LAST_BLOCK if number == len(blocks) and not spare else 0
         yield bytes((kind | last,)) + size.to_bytes(3, "big")
         yield content
-    if left:
-        size = min(left - _BLOCK_HEADER, _MAX_BLOCK)
+    if spare:
+        size = min(spare - _BLOCK_HEADER, _MAX_BLOCK)
         yield bytes((_PADDING | _LAST_BLOCK,)) + size.to_bytes(3, "big") + bytes(size)
 
 
 @dataclass(frozen=True, slots=True)
 class OggPage:
-    """One page of an Ogg file; `lacing` says how its content is cut into segments."""
+    """One page of an Ogg file; `lacing` holds the sizes of the segments of its content."""
 
     start: int
     flags: int
@@ -189,21 +189,21 @@ class OggPage:
 
     @property
     def content(self) -> ByteSpan:
-        """The content, behind the header."""
+        """The content behind the header."""
         return ByteSpan(self.start + _PAGE_HEADER + len(self.lacing), sum(self.lacing))
 
     @property
     def end(self) -> int:
-        """Where the next page begins."""
+        """The offset of the next page."""
         return self.content.end
 
 
 @dataclass(frozen=True, slots=True)
 class RenumberedPages(ByteSpan):
-    """Pages of an Ogg file, of which those of one stream get other numbers, or a part of these.
+    """A range of an Ogg file in which the page numbers of one stream are increased by `shift`.
 
-    They are made as they are read, because a long file has millions. `marks` are, in order, places
-    where pages begin, the first no later than the start.
+    The new pages are computed while they are read, because a long file has millions. `marks` are
+    sorted offsets of pages, the first one at or before the start.
     """
 
     serial: int
@@ -211,34 +211,34 @@ class RenumberedPages(ByteSpan):
     marks: Sequence[int]
 
     def part(self, skipped: int, size: int) -> ByteSpan:
-        """Return a part of it."""
+        """Return `size` bytes of the range, starting behind the `skipped` first bytes."""
         return replace(self, start=self.start + skipped, size=size)
 
     def chunks(self, source: OpenFile) -> Iterator[bytes]:
         """Yield the bytes, about a megabyte at a time; raise `AudioError`."""
-        found = bytearray()
+        chunk = bytearray()
         for page in _pages_from(source, self.marks[bisect_right(self.marks, self.start) - 1]):
             if page.start >= self.end:
                 break
             if page.end <= self.start:
                 continue
-            whole = source.read(page.start, page.end - page.start)
+            data = source.read(page.start, page.end - page.start)
             if page.serial == self.serial:
-                content = whole[page.content.start - page.start :]
+                content = data[page.content.start - page.start :]
                 number = (page.number + self.shift) % (1 << 32)
-                whole = _page_header(replace(page, number=number), content) + content
-            found += whole[max(0, self.start - page.start) : self.end - page.start]
-            if len(found) >= _MARK_EVERY:
-                yield bytes(found)
-                found.clear()
-        yield bytes(found)
+                data = _page_header(replace(page, number=number), content) + content
+            chunk += data[max(0, self.start - page.start) : self.end - page.start]
+            if len(chunk) >= _MARK_DISTANCE:
+                yield bytes(chunk)
+                chunk.clear()
+        yield bytes(chunk)
 
 
 @dataclass(frozen=True, slots=True)
 class OggCodec:
-    """How a codec begins its first packet and its comments, and how many headers it has.
+    """The prefixes of a codec's first packet and of its comments, and its number of headers.
 
-    `framed` comments end with a byte of their own, and may have padding behind it.
+    `framed` comments end with a framing byte, which padding may follow.
     """
 
     name: str
@@ -255,37 +255,37 @@ _CODECS = (
 
 
 class OggLayout:
-    """An Ogg file that begins with Vorbis or Opus; other streams may follow behind its headers."""
+    """An Ogg file that begins with Vorbis or Opus; other streams may follow behind the headers."""
 
-    written = ("vorbis",)
+    written_forms = ("vorbis",)
 
     def __init__(self, source: OpenFile) -> None:
         self._source = source
         page = next(_pages_from(source, 0), None)
         self._first = source.read(page.content.start, page.content.size) if page else b""
-        codec = next((each for each in _CODECS if self._first.startswith(each.first)), None)
+        codec = next((c for c in _CODECS if self._first.startswith(c.first)), None)
         if page is None or codec is None:
             raise source.damaged("it does not begin with Vorbis or Opus")
         self._codec = codec
-        # The pages from the comments to the last header, and the whole packets on them.
+        # The pages from the comments to the last header, and the packets on them.
         self._pages, self._packets = _header_packets(source, page, codec)
-        body, mark = self._packets[0], codec.comments
-        found = read_comments(body[len(mark) :]) if body.startswith(mark) else None
-        if found is None:
-            raise source.damaged("it has no comments where they should stand")
-        self._comments, self._rest = found  # what stands behind the comments in their packet
+        body, prefix = self._packets[0], codec.comments
+        parsed = read_comments(body[len(prefix) :]) if body.startswith(prefix) else None
+        if parsed is None:
+            raise source.damaged("its second packet has no comments")
+        self._comments, self._trailing = parsed  # the bytes behind the comments in their packet
         self.tags = TagSet(self._codec.name, (self._comments,))
 
     def audio(self) -> Iterator[Piece]:
-        """Yield the headers without the comments, then all pages.
+        """Yield the headers without the comments, then the content of all pages.
 
-        Instead of its number and checksum, a page has what is wrong with them: players skip it.
+        The number and the checksum of a page count only if they are wrong: players skip such pages.
         """
         for packet in (self._first, *self._packets[1:]):
             yield len(packet).to_bytes(8, "big")
             yield packet
         headers = range(self._pages[0].start, self._pages[-1].end)
-        last: dict[int, int] = {}  # the number of the last page, by stream
+        last: dict[int, int] = {}  # number of the previous page, by stream
         end = 0
         for page in _pages_from(self._source, 0):
             end = page.end
@@ -299,7 +299,7 @@ class OggLayout:
             yield repr((page.flags, page.position, page.serial)).encode() + page.lacing
             if skipped := (page.number - expected) % (1 << 32):
                 yield f"{skipped} pages are missing".encode()
-            if not _has_checksum(self._source, page)[0]:
+            if not _has_checksum(self._source, page):
                 yield b"the checksum is wrong"
             yield page.content
         yield ByteSpan(end, self._source.size - end)
@@ -311,53 +311,57 @@ class OggLayout:
             raise AudioError("an Ogg file without Vorbis comments cannot be written")
         packets = [self._comment_packet(comments), *self._packets[1:]]
         for page in self._pages:
-            _checked_content(self._source, page)
+            self._require_checksum(page)
         first, last = self._pages[0], self._pages[-1]
-        ours = list(_paginated(packets, first.serial, first.number, pages=len(self._pages)))
+        pages = list(_paginated(packets, first.serial, first.number, count=len(self._pages)))
         yield ByteSpan(0, first.start)
-        yield b"".join(ours)
-        if shift := len(ours) - len(self._pages):
+        yield b"".join(pages)
+        if shift := len(pages) - len(self._pages):
             yield from self._renumbered(last.end, shift)
         else:
             yield ByteSpan(last.end, self._source.size - last.end)
 
     def _comment_packet(self, block: TagBlock) -> bytes:
-        """Return the packet of the comments, as long as it was where room was left for it."""
-        body = written_comments(block)
-        rest = self._rest
-        mark, room = (rest[:1], rest[1:]) if self._codec.framed else (b"", rest)
-        if not room.strip(b"\0"):
-            old = len(written_comments(self._comments)) + len(room)
-            rest = mark + bytes(max(0, old - len(body)) if room else 0)
-        return self._codec.comments + body + rest
+        """Return the packet of the comments, of the same size if its padding allows that."""
+        body = encode_comments(block)
+        trailing = self._trailing
+        framing, padding = (trailing[:1], trailing[1:]) if self._codec.framed else (b"", trailing)
+        if not padding.strip(b"\0"):
+            old_size = len(encode_comments(self._comments)) + len(padding)
+            trailing = framing + bytes(max(0, old_size - len(body)) if padding else 0)
+        return self._codec.comments + body + trailing
 
     def _renumbered(self, start: int, shift: int) -> Iterator[Piece]:
-        """Yield the pages that follow, their numbers shifted up to where the stream ends."""
-        serial, end, behind, goes_on = self._pages[0].serial, start, start, True
+        """Yield the pages from `start`, with new numbers up to the end of the stream."""
+        serial, end, stream_end, continues = self._pages[0].serial, start, start, True
         marks = array("q", [start])
         for page in _pages_from(self._source, start):
             end = page.end
-            is_ours = page.serial == serial
-            goes_on = goes_on and not (is_ours and page.flags & _FIRST_PAGE)
-            if goes_on:
-                behind = end
-                if is_ours:
-                    _checked_content(self._source, page)
-                if page.start - marks[-1] >= _MARK_EVERY:
+            is_of_stream = page.serial == serial
+            continues = continues and not (is_of_stream and page.flags & _FIRST_PAGE)
+            if continues:
+                stream_end = end
+                if is_of_stream:
+                    self._require_checksum(page)
+                if page.start - marks[-1] >= _MARK_DISTANCE:
                     marks.append(page.start)
         if end < self._source.size:
-            raise self._source.damaged("what stands behind its last page is no page")
+            raise self._source.damaged("the bytes behind its last page are not a page")
         spans = (
-            RenumberedPages(start, behind - start, serial, shift, marks),
-            ByteSpan(behind, end - behind),
+            RenumberedPages(start, stream_end - start, serial, shift, marks),
+            ByteSpan(stream_end, end - stream_end),
         )
         yield from (span for span in spans if span.size)
+
+    def _require_checksum(self, page: OggPage) -> None:
+        if not _has_checksum(self._source, page):
+            raise self._source.damaged(f"the checksum of its page at byte {page.start:,} is wrong")
 
 
 def _header_packets(
     source: OpenFile, beginning: OggPage, codec: OggCodec
 ) -> tuple[tuple[OggPage, ...], tuple[bytes, ...]]:
-    """Return the pages from the comments to the last header, which ends one, and their packets."""
+    """Return the pages from the comments to the last header, and the packets on them."""
     pages, packets, open_packet = list[OggPage](), list[bytes](), bytearray()
     for page in _pages_from(source, beginning.end):
         if page.serial != beginning.serial or len(pages) == _MAX_HEADER_PAGES:
@@ -376,23 +380,14 @@ def _header_packets(
     raise source.damaged("its headers do not end, or are mixed with those of another stream")
 
 
-def _checked_content(source: OpenFile, page: OggPage) -> bytes:
-    """Return what is on a page; raise `AudioError` if the checksum is wrong: players skip it."""
-    is_right, content = _has_checksum(source, page)
-    if not is_right:
-        raise source.damaged(f"the checksum of its page at byte {page.start:,} is wrong")
-    return content
-
-
-def _has_checksum(source: OpenFile, page: OggPage) -> tuple[bool, bytes]:
-    """Say whether the checksum of a page is right, and return its content."""
-    whole = source.read(page.start, page.end - page.start)
-    content = whole[page.content.start - page.start :]
-    return whole.startswith(_page_header(page, content)), content
+def _has_checksum(source: OpenFile, page: OggPage) -> bool:
+    """Tell whether the checksum of a page is correct; players skip pages with a wrong one."""
+    data = source.read(page.start, page.end - page.start)
+    return data.startswith(_page_header(page, data[page.content.start - page.start :]))
 
 
 def _pages_from(source: OpenFile, start: int) -> Iterator[OggPage]:
-    """Yield the pages that stand one behind the other, up to what is no page or is cut short."""
+    """Yield the adjacent pages from `start`, up to the first invalid or incomplete one."""
     while start + _PAGE_HEADER <= source.size:
         magic, version, flags, position, serial, number, _, count = struct.unpack(
             "<4sBBQIIIB", source.read(start, _PAGE_HEADER)
@@ -407,27 +402,27 @@ def _pages_from(source: OpenFile, start: int) -> Iterator[OggPage]:
         start = page.end
 
 
-def _paginated(packets: list[bytes], serial: int, number: int, *, pages: int) -> Iterator[bytes]:
-    """Yield pages from `number` on that hold just these headers; `pages` of them if possible."""
+def _paginated(packets: list[bytes], serial: int, number: int, *, count: int) -> Iterator[bytes]:
+    """Yield pages, numbered from `number`, that hold the packets; `count` of them if possible."""
     lacing = b"".join(_laced(packet) for packet in packets)
     content = b"".join(packets)
     needed = -(-len(lacing) // _MAX_SEGMENTS)
-    pages = min(max(pages, needed), len(lacing))
-    at, done, continued = 0, 0, False
-    for left in range(pages - 1, -1, -1):
-        taken = lacing[at : at + min(_MAX_SEGMENTS, len(lacing) - at - left)]
-        size = sum(taken)
-        position = 0 if min(taken) < _FULL_SEGMENT else _NO_PACKET_ENDS
-        page = OggPage(0, _CONTINUED if continued else 0, position, serial, number, taken)
-        body = content[done : done + size]
+    count = min(max(count, needed), len(lacing))
+    at, start, continued = 0, 0, False
+    for remaining in range(count - 1, -1, -1):
+        segments = lacing[at : at + min(_MAX_SEGMENTS, len(lacing) - at - remaining)]
+        size = sum(segments)
+        position = 0 if min(segments) < _FULL_SEGMENT else _NO_PACKET_ENDS
+        page = OggPage(0, _CONTINUED if continued else 0, position, serial, number, segments)
+        body = content[start : start + size]
         yield _page_header(page, body) + body
-        at, done, number = at + len(taken), done + size, number + 1
-        continued = taken[-1] == _FULL_SEGMENT
+        at, start, number = at + len(segments), start + size, number + 1
+        continued = segments[-1] == _FULL_SEGMENT
 
 
 def _laced(packet: bytes) -> bytes:
-    full, rest = divmod(len(packet), _FULL_SEGMENT)
-    return bytes((_FULL_SEGMENT,)) * full + bytes((rest,))
+    full, last = divmod(len(packet), _FULL_SEGMENT)
+    return bytes((_FULL_SEGMENT,)) * full + bytes((last,))
 
 
 def _page_header(page: OggPage, content: bytes) -> bytes:
@@ -440,6 +435,6 @@ def _page_header(page: OggPage, content: bytes) -> bytes:
 
 
 def _crc32(data: bytes) -> int:
-    """Return Ogg's CRC-32: zlib's polynomial over mirrored bits, without its inversions."""
+    """Return Ogg's CRC-32, which is zlib's over mirrored bits and without its inversions."""
     mirrored = zlib.crc32(data.translate(_MIRRORED), 0xFFFFFFFF) ^ 0xFFFFFFFF
     return int(f"{mirrored:032b}"[::-1], 2)
