@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from chart_binder.domain.tags import Policy as Policy
     from chart_binder.errors import CanonError as CanonError
     from chart_binder.jobs.batch.resume import FileSelection as FileSelection
-    from chart_binder.jobs.decide import Decision as Decision
-    from chart_binder.jobs.decide import State as State
+    from chart_binder.jobs.decision import Decision as Decision
+    from chart_binder.jobs.decision import State as State
     from chart_binder.llm.react_adjudicator import ReActAdjudicator as ReActAdjudicator
 
 __version__ = "1.0.0"
@@ -32,7 +32,7 @@ _EXPORTS = {
     "domain.tags": ("Policy",),
     "errors": ("CanonError",),
     "jobs.batch.resume": ("FileSelection",),
-    "jobs.decide": ("Decision", "State"),
+    "jobs.decision": ("Decision", "State"),
     "llm.react_adjudicator": ("ReActAdjudicator",),
 }
 

@@ -22,15 +22,7 @@ from chart_binder.domain.tags import Policy, WriteOptions
 from chart_binder.errors import INTERRUPTED, StoreError, UsageError, counted, end_status
 from chart_binder.files import absolute_path
 from chart_binder.jobs import write_albums
-from chart_binder.jobs.batch import (
-    AlbumEvidence,
-    FileOutcome,
-    SourceEvidence,
-    StoredEvidence,
-    ThreadExecutor,
-    Worker,
-    find_albums,
-)
+from chart_binder.jobs.batch import FileOutcome, ThreadExecutor, Worker, find_albums
 from chart_binder.jobs.batch.dask import (
     DaskExecutor,
     PackedRun,
@@ -49,8 +41,9 @@ from chart_binder.jobs.batch.resume import (
 )
 from chart_binder.jobs.batch.run import BatchRun, Items, OutcomeBuffer, TagWriter, on_error
 from chart_binder.jobs.batch.years import YearQueue
-from chart_binder.jobs.decide import WAITING_STATES, Decision, SiblingNeed, State
+from chart_binder.jobs.decision import WAITING_STATES, Decision, State
 from chart_binder.jobs.drift import DriftCheck
+from chart_binder.jobs.gather import AlbumEvidence, SiblingNeed, SourceEvidence, StoredEvidence
 from chart_binder.jobs.journal import WritingRun, clean_folder, repair_journal
 from chart_binder.jobs.stored_decisions import (
     RunVersions,

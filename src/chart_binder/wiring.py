@@ -17,14 +17,8 @@ from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import EntityKind, RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import LookupFailedError, NothingFoundError
-from chart_binder.jobs.decide import (
-    Decider,
-    EvidenceLookup,
-    Overrides,
-    SiblingNeed,
-    gather_evidence,
-    no_overrides,
-)
+from chart_binder.jobs.gather import EvidenceLookup, SiblingNeed, gather_evidence
+from chart_binder.jobs.pipeline import Decider, Overrides, no_overrides
 from chart_binder.llm.tools import default_tools, without_network
 from chart_binder.react.tools import Tool
 from chart_binder.react.transcript import EventHandler

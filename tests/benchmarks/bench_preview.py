@@ -23,7 +23,7 @@ from chart_binder.audio.save import check_tags
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import RunRecord, new_id, now_utc
-from chart_binder.jobs.decide import Decider
+from chart_binder.jobs.pipeline import Decider
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_case
 from chart_binder.jobs.write import Plan, Planner
 from chart_binder.jobs.write_albums import albums_in, plan_album

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from chart_binder.config import MusicBrainzConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.tags import TrackTags
-from chart_binder.jobs.decide import SiblingNeed
+from chart_binder.jobs.gather import SiblingNeed
 from chart_binder.musicbrainz.source import MusicBrainzSource, connect
 from chart_binder.musicbrainz.tool import MemoryCache
 from chart_binder.rules.decide import decide

@@ -17,8 +17,9 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
 from chart_binder.errors import UsageError
-from chart_binder.jobs.decide import Decider, Decision, State
+from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.overrides import OverrideEffect
+from chart_binder.jobs.pipeline import Decider
 from chart_binder.jobs.review import ReviewCase
 from golden.bundles import golden
 from rules.making import document, record, recording, records

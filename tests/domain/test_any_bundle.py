@@ -14,7 +14,7 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import EvidenceError
-from chart_binder.jobs.decide import Decider
+from chart_binder.jobs.pipeline import Decider
 from chart_binder.llm.evidence_markdown import evidence_markdown
 from golden.bundles import CASES
 

@@ -33,7 +33,7 @@ from chart_binder.jobs.batch.dask import (
     start_local_cluster,
     stop,
 )
-from chart_binder.jobs.decide import Case, Cause, Decision, State
+from chart_binder.jobs.decision import Case, Cause, Decision, State
 from chart_binder.jobs.stored_decisions import RunVersions
 from chart_binder.store import open_store
 from golden.bundles import golden

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chart_binder.jobs.decide import Cause
+from chart_binder.jobs.decision import Cause
 from golden.bundles import CASES, golden, year_only_single
 from integration.conftest import REPOSITORY, Canon, in_store
 from integration.services import (

@@ -11,10 +11,11 @@ from chart_binder.domain.evidence_json import evidence_hash, read_bundle
 from chart_binder.domain.records import DecisionRecord
 from chart_binder.domain.verdict import Verdict
 from chart_binder.errors import LookupFailedError
-from chart_binder.jobs.batch import StoredEvidence, Worker
+from chart_binder.jobs.batch import Worker
 from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck
-from chart_binder.jobs.decide import Decider, no_overrides
 from chart_binder.jobs.drift import Drift, DriftCause, DriftCheck, DriftState
+from chart_binder.jobs.gather import StoredEvidence
+from chart_binder.jobs.pipeline import Decider, no_overrides
 from chart_binder.jobs.stored_decisions import (
     DecisionSaver,
     RunVersions,

@@ -15,7 +15,7 @@ from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.verdict import FirstRelease
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.errors import CanonError, LookupFailedError, NothingFoundError
-from chart_binder.jobs.decide import Case, Decider, Decision, State
+from chart_binder.jobs.decision import Case, Decision, State
 from chart_binder.jobs.evaluate import (
     EvaluationReport,
     GoldenCase,
@@ -27,6 +27,7 @@ from chart_binder.jobs.evaluate import (
     read_golden,
     read_years,
 )
+from chart_binder.jobs.pipeline import Decider
 from rules.making import document, record, recording, various
 
 BUNDLE = document(

@@ -6,8 +6,9 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import Open
-from chart_binder.jobs.decide import Case, Decider
+from chart_binder.jobs.decision import Case
 from chart_binder.jobs.explain import appearances, lead_window, why_not
+from chart_binder.jobs.pipeline import Decider
 from chart_binder.llm.result import AdjudicationResult, Fact, Outcome
 from golden.bundles import CASES, Bundle, year_only_single
 from rules.making import compilation, document, recording, records, single

@@ -9,7 +9,7 @@ import pytest
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import AudioError, CanonError, LookupFailedError, NothingFoundError
-from chart_binder.jobs.decide import limited_lookup
+from chart_binder.jobs.gather import limited_lookup
 from golden.bundles import golden
 
 DOWN, ABSENT, UNREADABLE = LookupFailedError("down"), NothingFoundError("absent"), AudioError("?")

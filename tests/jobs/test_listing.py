@@ -13,7 +13,7 @@ from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import AuditVerdict, UnreadDecision, new_id
 from chart_binder.errors import NothingFoundError, UsageError
-from chart_binder.jobs.decide import Case, Decider
+from chart_binder.jobs.decision import Case
 from chart_binder.jobs.listing import (
     KEYS,
     ListedDecision,
@@ -26,6 +26,7 @@ from chart_binder.jobs.listing import (
     smart_playlist,
     wilson_interval,
 )
+from chart_binder.jobs.pipeline import Decider
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_case
 from chart_binder.store import Store
 from golden.bundles import golden

@@ -14,8 +14,9 @@ from chart_binder.domain.evidence_json import evidence_hash, read_bundle
 from chart_binder.domain.records import local_time
 from chart_binder.domain.verdict import SaidBy
 from chart_binder.errors import CanonError
-from chart_binder.jobs.decide import Case, Decider, Decision, State
+from chart_binder.jobs.decision import Case, Decision, State
 from chart_binder.jobs.overrides import PersonChoice, accept, choose, keep, reject
+from chart_binder.jobs.pipeline import Decider
 from chart_binder.jobs.review import (
     ReviewCase,
     find_case,

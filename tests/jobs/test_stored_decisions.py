@@ -12,7 +12,8 @@ from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import Artifact
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import DecisionRecord
-from chart_binder.jobs.decide import Case, Cause, Decider, Decision, State, advice_for
+from chart_binder.jobs.decision import Case, Cause, Decision, State, advice_for
+from chart_binder.jobs.pipeline import Decider
 from chart_binder.jobs.stored_decisions import (
     DecisionSaver,
     adjudicator_version,

@@ -12,7 +12,8 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import VerdictKind, VerdictRecord
 from chart_binder.domain.tags import ChosenIds
-from chart_binder.jobs.decide import Decider, Decision, State
+from chart_binder.jobs.decision import Decision, State
+from chart_binder.jobs.pipeline import Decider
 from chart_binder.jobs.stored_decisions import save_decisions
 from chart_binder.jobs.write import Plan, Planned, Planner, WriteReport, WriteStatus, writable_ids
 from chart_binder.jobs.write_albums import albums_in, plan_album

@@ -11,7 +11,8 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.patches import FIRST_RELEASE, THE_RECORDING, Patch, apply_patches
 from chart_binder.domain.verdict import SaidBy
-from chart_binder.jobs.decide import Decider, State
+from chart_binder.jobs.decision import State
+from chart_binder.jobs.pipeline import Decider
 from chart_binder.jobs.transcripts import replay
 from chart_binder.llm.evidence_markdown import evidence_markdown
 from chart_binder.llm.react_adjudicator import ReActAdjudicator

@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 from chart_binder import plugins
 from chart_binder.config import FetchConfig, LLMConfig, RulesConfig, SearxngConfig, WikipediaConfig
 from chart_binder.domain.verdict import FirstRelease
-from chart_binder.jobs.decide import Decider
+from chart_binder.jobs.pipeline import Decider
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.conversation import ChatModel, GenerationOptions, Message, Reply

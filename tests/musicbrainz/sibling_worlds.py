@@ -9,7 +9,9 @@ from uuid import NAMESPACE_URL, uuid5
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.tags import TrackTags
-from chart_binder.jobs.decide import Case, Decider, SiblingNeed, gather_evidence
+from chart_binder.jobs.decision import Case
+from chart_binder.jobs.gather import SiblingNeed, gather_evidence
+from chart_binder.jobs.pipeline import Decider
 from chart_binder.musicbrainz.source import MusicBrainzSource
 from rules.making import ARTIST, document, records
 from servers.musicbrainz import Behave, MusicBrainzStandIn

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from chart_binder.domain.tags import TrackTags
-from chart_binder.jobs.decide import Case, Decider, State
+from chart_binder.jobs.decision import Case, State
+from chart_binder.jobs.pipeline import Decider
 from musicbrainz.harness import Harness, StoreInMemory
 from musicbrainz.sibling_worlds import RULES, World, decided, mbid, said_of, served, worlds
 from rules.making import cases

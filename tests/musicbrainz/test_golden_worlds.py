@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.tags import TrackTags
-from chart_binder.jobs.decide import Case, State
+from chart_binder.jobs.decision import Case, State
 from musicbrainz.albums import VARIOUS
 from musicbrainz.harness import Harness, StoreInMemory
 from musicbrainz.sibling_worlds import decided, siblings_in

@@ -6,7 +6,7 @@ import pytest
 
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import LookupFailedError
-from chart_binder.jobs.decide import Cause, State
+from chart_binder.jobs.decision import Cause, State
 from chart_binder.llm.evidence_markdown import evidence_markdown
 from musicbrainz.harness import Harness, StoreInMemory
 from musicbrainz.sibling_worlds import World, decided, said_of, served, siblings_in, worlds

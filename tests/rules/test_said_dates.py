@@ -7,7 +7,7 @@ import pytest
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import OverrideRecord
-from chart_binder.jobs.decide import Decider
+from chart_binder.jobs.pipeline import Decider
 from golden.bundles import year_only_single
 
 BUNDLE = read_bundle(year_only_single())

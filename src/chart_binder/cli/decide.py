@@ -33,21 +33,10 @@ from chart_binder.domain.vocabulary import country_code
 from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text, read_file
 from chart_binder.jobs import stored_decisions
-from chart_binder.jobs.decide import (
-    MAX_FAILED_LOOKUPS,
-    WAITING_STATES,
-    Case,
-    Cause,
-    Decider,
-    Decision,
-    State,
-    as_stored,
-    no_overrides,
-    none_merged,
-    tagged_year,
-    with_tags,
-)
+from chart_binder.jobs.decision import WAITING_STATES, Case, Cause, Decision, State, tagged_year
 from chart_binder.jobs.explain import decide_by_stored_run
+from chart_binder.jobs.gather import MAX_FAILED_LOOKUPS
+from chart_binder.jobs.pipeline import Decider, as_stored, no_overrides, none_merged, with_tags
 from chart_binder.llm.events import ResultEvent
 from chart_binder.react.transcript import AnyEvent, ReplyEvent, StepEvent
 from chart_binder.store import open_store

@@ -21,7 +21,7 @@ from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Rel
 from chart_binder.domain.verdict import FirstRelease, Question, Rival, RuleStep, SaidBy, Verdict
 from chart_binder.domain.vocabulary import MBID, bare_id
 from chart_binder.errors import counted
-from chart_binder.jobs.decide import NOT_NEEDED, Case, Cause, Decision, State, advice_for
+from chart_binder.jobs.decision import Case, Cause, Decision, State, advice_for
 from chart_binder.jobs.explain import (
     WITH_FACTS,
     Appearance,
@@ -31,6 +31,7 @@ from chart_binder.jobs.explain import (
     reason_alone,
     why_not,
 )
+from chart_binder.jobs.gather import NOT_NEEDED
 from chart_binder.llm.result import AdjudicationResult, Check, Fact
 from chart_binder.rules.recordings import format_length
 

@@ -13,7 +13,7 @@ from chart_binder.cli.decision_text import entity_names
 from chart_binder.domain.records import DecisionRecord, UnreadDecision
 from chart_binder.errors import CanonError, UsageError
 from chart_binder.files import path_text
-from chart_binder.jobs.decide import NOT_ATTEMPTED, Decision, State
+from chart_binder.jobs.decision import NOT_ATTEMPTED, Decision, State
 from chart_binder.jobs.drift import Drift, DriftState
 from chart_binder.jobs.journal import FieldChange
 from chart_binder.jobs.stored_decisions import current_decisions, path_bytes, path_from_bytes

@@ -16,7 +16,8 @@ from chart_binder.files import path_text, read_file, read_lines
 from chart_binder.jobs import evaluate
 from chart_binder.jobs.batch import FileOutcome
 from chart_binder.jobs.batch.report import Tally
-from chart_binder.jobs.decide import Case, Decider
+from chart_binder.jobs.decision import Case
+from chart_binder.jobs.pipeline import Decider
 from chart_binder.wiring import evidence_by_tags
 
 _WORST = 10

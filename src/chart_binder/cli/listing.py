@@ -22,7 +22,7 @@ from chart_binder.domain.records import AuditVerdict
 from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text
 from chart_binder.jobs import listing
-from chart_binder.jobs.decide import WAITING_STATES, State
+from chart_binder.jobs.decision import WAITING_STATES, State
 from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
 
 if TYPE_CHECKING:

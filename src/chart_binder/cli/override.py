@@ -23,8 +23,8 @@ from chart_binder.domain.vocabulary import MBID, RecordingId, bare_id
 from chart_binder.errors import CanonError, LookupFailedError, NothingFoundError, UsageError
 from chart_binder.files import path_text
 from chart_binder.jobs import named_records, overrides
-from chart_binder.jobs.decide import override_for
 from chart_binder.jobs.named_records import ID_KINDS
+from chart_binder.jobs.pipeline import override_for
 from chart_binder.jobs.stored_decisions import stored_bundle
 from chart_binder.rules.labels import Labels
 

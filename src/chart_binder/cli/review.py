@@ -26,7 +26,7 @@ from chart_binder.errors import (
 )
 from chart_binder.files import path_text
 from chart_binder.jobs import overrides
-from chart_binder.jobs.decide import State, read_states
+from chart_binder.jobs.decision import State, read_states
 from chart_binder.jobs.review import (
     QUEUED,
     ReviewCase,

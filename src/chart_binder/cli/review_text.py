@@ -34,7 +34,7 @@ from chart_binder.domain.verdict import Decided, Open, OverrideRecord, Verdict
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.errors import counted
 from chart_binder.files import path_text
-from chart_binder.jobs.decide import State, advice_for
+from chart_binder.jobs.decision import State, advice_for
 from chart_binder.jobs.overrides import OverrideEffect, VerdictResult
 from chart_binder.jobs.review import (
     CandidateRow,

@@ -18,7 +18,7 @@ from chart_binder.domain.records import Measures, RunRecord, WriteState, local_t
 from chart_binder.errors import CanonError, counted
 from chart_binder.files import decode_json, path_text
 from chart_binder.jobs.batch.report import metrics_json, prometheus_text
-from chart_binder.jobs.decide import WAITING_STATES, State
+from chart_binder.jobs.decision import WAITING_STATES, State
 
 if TYPE_CHECKING:
     from chart_binder.batch import BatchResult, FileResult

@@ -10,7 +10,7 @@ from chart_binder.domain.records import DecisionRecord, UnreadDecision
 from chart_binder.errors import DamagedRecordError
 from chart_binder.jobs.batch import Album, FileOutcome, Worker
 from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck, is_answer
-from chart_binder.jobs.decide import NOT_ATTEMPTED, Cause, Decision, State
+from chart_binder.jobs.decision import NOT_ATTEMPTED, Cause, Decision, State
 from chart_binder.jobs.stored_decisions import (
     bundle_with_tags,
     earlier_decision,

@@ -20,15 +20,9 @@ from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.verdict import FirstRelease, RuleStep
 from chart_binder.domain.vocabulary import bare_id, isrc, non_blank
 from chart_binder.errors import CanonError, EvidenceError
-from chart_binder.jobs.decide import (
-    LLM_ADJUDICATION,
-    Case,
-    Cause,
-    Decider,
-    Decision,
-    State,
-    limited_lookup,
-)
+from chart_binder.jobs.decision import Case, Cause, Decision, State
+from chart_binder.jobs.gather import limited_lookup
+from chart_binder.jobs.pipeline import LLM_ADJUDICATION, Decider
 from chart_binder.rules import representative
 from chart_binder.rules.decide import MANUAL_OVERRIDE
 from chart_binder.rules.premiere import RULES, STATED_PREMIERE

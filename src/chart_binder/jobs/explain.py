@@ -15,7 +15,8 @@ from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.verdict import Decided, Open, Rival
 from chart_binder.domain.vocabulary import ReleaseGroupId, ReleaseId
-from chart_binder.jobs.decide import Case, Decider, case_or_error
+from chart_binder.jobs.decision import Case
+from chart_binder.jobs.pipeline import Decider, case_or_error
 from chart_binder.jobs.stored_decisions import current_decision, read_decision
 from chart_binder.rules.candidates import Candidate, candidates_in
 from chart_binder.rules.contest import candidates_meant, contest_of

@@ -28,7 +28,7 @@ from chart_binder.domain.records import (
 from chart_binder.domain.vocabulary import fold
 from chart_binder.errors import DamagedRecordError, UsageError
 from chart_binder.files import path_text
-from chart_binder.jobs.decide import Decision, read_states, year_of
+from chart_binder.jobs.decision import Decision, read_states, year_of
 from chart_binder.jobs.evaluate import CRG_RULES, RR_RULES
 from chart_binder.jobs.stored_decisions import (
     is_below,

@@ -11,7 +11,7 @@ from chart_binder.domain.remarks import set_off
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import MBID, EntityKind, ReleaseGroupId, bare_id, spaced_words
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
-from chart_binder.jobs.decide import recordings_meant
+from chart_binder.jobs.pipeline import recordings_meant
 from chart_binder.rules.names import is_named, is_various
 
 UNCHECKED = "whether {} was not checked: {}"

@@ -28,8 +28,9 @@ from chart_binder.domain.vocabulary import (
     bare_id,
 )
 from chart_binder.errors import CanonError, DamagedRecordError
-from chart_binder.jobs.decide import State, override_for
+from chart_binder.jobs.decision import State
 from chart_binder.jobs.named_records import release_ids, require_home
+from chart_binder.jobs.pipeline import override_for
 from chart_binder.jobs.review import ReviewCase, date_by_facts, override_removed, same_evidence
 from chart_binder.jobs.stored_decisions import read_decision, stored_bundle
 from chart_binder.rules.recordings import format_length, sorted_recordings

@@ -33,7 +33,8 @@ from chart_binder.domain.records import (
 )
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError, end_status
 from chart_binder.files import decode_json, read_file
-from chart_binder.jobs.decide import Case, Cause, Decision, State, with_tags
+from chart_binder.jobs.decision import Case, Cause, Decision, State
+from chart_binder.jobs.pipeline import with_tags
 from chart_binder.llm.prompt import configured_prompt
 from chart_binder.llm.result import Outcome
 from chart_binder.react.transcript import record_in

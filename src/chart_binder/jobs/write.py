@@ -35,7 +35,8 @@ from chart_binder.domain.vocabulary import MBID, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError, LookupFailedError, StoreError
 from chart_binder.files import absolute_path
 from chart_binder.jobs import journal, stored_decisions
-from chart_binder.jobs.decide import WAITING_STATES, Decision, State, advice_for, override_for
+from chart_binder.jobs.decision import WAITING_STATES, Decision, State, advice_for
+from chart_binder.jobs.pipeline import override_for
 from chart_binder.jobs.stored_decisions import RecordsOfFiles
 from chart_binder.llm.result import why_not_written
 from chart_binder.rules.first_release import with_override

@@ -5,7 +5,7 @@ import pytest
 
 from chart_binder.domain.records import DecisionRecord, EvidenceRecord, Measures, RunRecord, now_utc
 from chart_binder.jobs.batch.resume import AdjudicationCache, interrupted_refresh
-from chart_binder.jobs.decide import Decision, State
+from chart_binder.jobs.decision import Decision, State
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store import Store
 

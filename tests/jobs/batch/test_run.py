@@ -23,7 +23,9 @@ from chart_binder.jobs.batch.run import (
     OutcomeBuffer,
     TagWriter,
 )
-from chart_binder.jobs.decide import Cause, Decider, EvidenceLookup, State, no_overrides
+from chart_binder.jobs.decision import Cause, State
+from chart_binder.jobs.gather import EvidenceLookup
+from chart_binder.jobs.pipeline import Decider, no_overrides
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_bundle
 from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.llm.result import AdjudicationResult, Outcome

@@ -16,7 +16,8 @@ from chart_binder.domain.verdict import Verdict
 from chart_binder.errors import UsageError
 from chart_binder.jobs.batch import Album, FileOutcome, Worker
 from chart_binder.jobs.batch.years import SECONDS_A_RUN, YearQueue, is_asked_about
-from chart_binder.jobs.decide import Decider, EvidenceLookup
+from chart_binder.jobs.gather import EvidenceLookup
+from chart_binder.jobs.pipeline import Decider
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
     current_decision,

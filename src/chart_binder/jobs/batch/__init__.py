@@ -8,46 +8,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cache
 from itertools import chain, groupby, islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from chart_binder.audio.file_access import AudioFile, UnreadablePath, find_audio_files, no_audio
-from chart_binder.audio.reading import read_names, require_identity
-from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.records import DecisionRecord, StoredCase
-from chart_binder.domain.tags import TrackTags
-from chart_binder.errors import AudioError, CanonError, LookupFailedError, NotLookedUpError
-from chart_binder.jobs.decide import (
-    Case,
-    Cause,
-    Decider,
-    Decision,
-    EvidenceLookup,
-    SiblingNeed,
-    State,
-    case_or_error,
-    limited_lookup,
-    tagged_year,
-    with_tags,
-)
+from chart_binder.audio.file_access import AudioFile, UnreadablePath, find_audio_files
+from chart_binder.domain.records import StoredCase
+from chart_binder.jobs.decision import Case, Cause, Decision, State, tagged_year
+from chart_binder.jobs.gather import AlbumEvidence, EvidenceLookup, limited_lookup
+from chart_binder.jobs.pipeline import Decider, case_or_error, with_tags
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
-    bundle_with_tags,
     file_status,
     is_stored,
-    path_bytes,
     stored_case,
 )
 from chart_binder.llm.result import AdjudicationResult
-from chart_binder.react.conversation import wrap_plugin_errors
-
-if TYPE_CHECKING:
-    from chart_binder.musicbrainz.source import MusicBrainzSource
-    from chart_binder.store import Store
 
 MAX_ALBUM_FILES = 50
 """Files of one folder that are looked up together; a larger folder is several albums."""
@@ -174,108 +151,6 @@ def outermost_paths(named: Iterable[Path]) -> Sequence[Path]:
         kept.setdefault(os.path.abspath(path), path)  # noqa: PTH100 - a link stays a link
     inside = {place for place in kept if any(str(above) in kept for above in Path(place).parents)}
     return [path for place, path in kept.items() if place not in inside]
-
-
-class AlbumEvidence(Protocol):
-    """Where the evidence for the files of an album comes from."""
-
-    def of(self, paths: Sequence[Path]) -> EvidenceLookup:
-        """Read the files, and return what looks up the evidence of each; raises nothing yet."""
-
-    @property
-    def requests(self) -> int:
-        """Requests that this process has sent to MusicBrainz."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceEvidence:
-    """Evidence from MusicBrainz by the tags of files, with siblings where there is `need`."""
-
-    source: "MusicBrainzSource"
-    need: SiblingNeed
-
-    @property
-    def requests(self) -> int:
-        """Requests since the process began, failed tries included."""
-        return self.source.requests
-
-    def of(self, paths: Sequence[Path]) -> EvidenceLookup:
-        """Read the tags of all files, and return what looks up each; requests are shared."""
-        tags_of = {path: tags_or_error(path) for path in paths}
-        album = [tags for tags in tags_of.values() if isinstance(tags, TrackTags)]
-        together = cache(lambda: self.source.together(album))
-
-        @cache
-        def gather(tags: TrackTags) -> EvidenceBundle:
-            return together()(tags)
-
-        def in_need() -> Iterator[EvidenceBundle]:
-            for tags in album:
-                try:
-                    bundle = gather(tags)
-                except LookupFailedError:
-                    return  # the file's own look-up will fail with it
-                except CanonError:
-                    continue
-                if self.need(bundle):
-                    yield bundle
-
-        widen = cache(lambda: self.source.siblings_together([*in_need()]))
-
-        def siblings(bundle: EvidenceBundle) -> EvidenceBundle:
-            return widen()(bundle)
-
-        def look_up(path: Path) -> EvidenceBundle:
-            tags = tags_of[path]
-            if isinstance(tags, CanonError):
-                raise tags
-            return self.need.widened(gather(tags), siblings)
-
-        return look_up
-
-
-def tags_or_error(path: Path) -> TrackTags | CanonError:
-    """Return what identifies a file's recording, or why that is not known."""
-
-    def defect(error: Exception) -> AudioError:
-        return no_audio(path, f"cannot be read: {type(error).__name__}: {error}")
-
-    try:
-        with wrap_plugin_errors(defect, CanonError):  # the reader of tags is a library
-            tags = read_names(path)
-        require_identity(tags, path)
-    except CanonError as error:
-        return error
-    return tags
-
-
-@dataclass(frozen=True, slots=True)
-class StoredEvidence:
-    """The evidence that was last found for each file; nothing is requested."""
-
-    store: "Store"
-    requests: int = 0
-
-    def of(self, paths: Sequence[Path]) -> EvidenceLookup:
-        """Return what finds the stored evidence of each file, all of it read at once."""
-        names = {path: path_bytes(path) for path in paths}
-        history = self.store.decisions.histories(names.values())
-        kept: dict[Path, tuple[DecisionRecord, str]] = {}
-        for path, name in names.items():
-            for one in history.get(name, ()):
-                # Evidence stays valid if a later look-up failed.
-                if isinstance(one, DecisionRecord) and one.evidence_hash:
-                    kept.setdefault(path, (one, one.evidence_hash))
-        evidence = self.store.evidence.of({known for _, known in kept.values()})
-
-        def look_up(path: Path) -> EvidenceBundle:
-            one, known = kept.get(path, (None, ""))
-            if one is None or known not in evidence:
-                problem = "no evidence is stored for it: look it up without --frozen first"
-                raise NotLookedUpError(problem)
-            return bundle_with_tags(one, evidence[known])
-
-        return look_up
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from chart_binder.errors import CanonError, ClusterError, PluginError, UsageError
 from chart_binder.jobs.batch import Album, AlbumResult, FileOutcome, OpenFile, Worker
-from chart_binder.jobs.decide import Case, Cause, Decision, State
+from chart_binder.jobs.decision import Case, Cause, Decision, State
 from chart_binder.jobs.stored_decisions import file_status
 from chart_binder.react.conversation import wrap_plugin_errors
 

@@ -29,7 +29,8 @@ from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.title_words import best_of_pattern
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS, fold
 from chart_binder.errors import CanonError, EvidenceError, UnidentifiedError
-from chart_binder.jobs.batch import MAX_ALBUM_FILES, Album, find_albums, tags_or_error
+from chart_binder.jobs.batch import MAX_ALBUM_FILES, Album, find_albums
+from chart_binder.jobs.gather import tags_or_error
 from chart_binder.musicbrainz.album import MIN_FILES
 from chart_binder.rules.names import is_various_name
 

@@ -31,7 +31,8 @@ from chart_binder.jobs.batch import (
 from chart_binder.jobs.batch.items import BundleRequest, NoInputYet
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck
-from chart_binder.jobs.decide import Cause, Decision, State, case_or_error
+from chart_binder.jobs.decision import Cause, Decision, State
+from chart_binder.jobs.pipeline import case_or_error
 from chart_binder.jobs.stored_decisions import earlier_decision
 from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.jobs.write_albums import files_of_album

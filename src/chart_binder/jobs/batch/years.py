@@ -15,7 +15,8 @@ import msgspec
 from chart_binder.domain.verdict import Open
 from chart_binder.jobs.batch import FileOutcome, Worker
 from chart_binder.jobs.batch.items import EstimatedYears
-from chart_binder.jobs.decide import Case, Decision, State, case_or_error
+from chart_binder.jobs.decision import Case, Decision, State
+from chart_binder.jobs.pipeline import case_or_error
 from chart_binder.jobs.stored_decisions import (
     current_decision,
     file_status,

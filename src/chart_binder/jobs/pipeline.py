@@ -3,11 +3,10 @@
 import dataclasses
 import logging
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeAlias
 
 import msgspec
 from msgspec import UNSET
@@ -15,88 +14,39 @@ from msgspec.structs import replace
 
 from chart_binder import errors
 from chart_binder.config import RulesConfig
-from chart_binder.domain.evidence import Artifact, EvidenceBundle
+from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, with_recordings
 from chart_binder.domain.records import DecisionRecord
-from chart_binder.domain.tags import TrackTags, artifact_of
+from chart_binder.domain.tags import artifact_of
 from chart_binder.domain.verdict import (
     PERSON_SAYS,
     Decided,
     FirstRelease,
     Open,
     OverrideRecord,
-    Question,
     SaidBy,
     SiblingLookup,
     Verdict,
 )
+from chart_binder.jobs.decision import NO_REASON, Case, Cause, Decision, State
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.rules.decide import decide
 from chart_binder.rules.first_release import first_release, with_override, year_case
-from chart_binder.rules.missing_original import needs_siblings
 from chart_binder.rules.recordings import sorted_recordings
-
-if TYPE_CHECKING:
-    from chart_binder.musicbrainz.source import MusicBrainzSource
 
 INDETERMINATE = "INDETERMINATE"
 LLM_ADJUDICATION = "LLM_ADJUDICATION"
-
-T = TypeVar("T")
 Overrides: TypeAlias = Callable[[], Mapping[str, OverrideRecord]]
-EvidenceLookup: TypeAlias = Callable[[Path], EvidenceBundle]
 MergedLookup: TypeAlias = Callable[
     [EvidenceBundle, Mapping[str, OverrideRecord]], OverrideRecord | None
 ]
-MAX_FAILED_LOOKUPS = 3
-"""Failed look-ups in a row, each after tries of its own, after which no more are made."""
 
 _NAMED = "no model is asked about a file that only its name identifies: give it tags"
 _DOUBTS = ("contradiction", "evidence")
 """Checks of an answer that fail if something contradicts its facts."""
 _BY_NAME = "only the file's name says which recording it is"
-_GIVEN_UP = "{count} look-ups in a row had failed, so no more were made: {last}"
 _log = logging.getLogger(__name__)
-_YEAR = re.compile(r"[0-9]{4}(?![0-9])")
 _NOT_A_WORD = re.compile(r"[^\w-]+")
-
-
-class State(StrEnum):
-    """The outcome of deciding one file; an `error` is something that may succeed later."""
-
-    DECIDED = "decided"
-    REVIEW = "review"
-    UNDECIDED = "undecided"
-    UNMATCHED = "unmatched"
-    UNREADABLE = "unreadable"
-    ERROR = "error"
-
-
-NOT_ATTEMPTED = (State.UNMATCHED, State.UNREADABLE, State.ERROR)
-"""The states in which there was no evidence to decide on, or it was not looked into to its end."""
-WAITING_STATES = (State.REVIEW, State.UNDECIDED, State.UNMATCHED, State.UNREADABLE)
-
-
-def read_states(written: str, allowed: Collection[str] = tuple(State)) -> frozenset[str]:
-    """Return the states that words with commas between them name. Raises `ValueError`."""
-    names = {name.strip().casefold() for name in written.split(",")}
-    if not names <= set(allowed):
-        raise ValueError(f"{', '.join(allowed)} are allowed, several with commas")
-    return frozenset(names)
-
-
-class Cause(StrEnum):
-    """Why nothing was decided: what to look at, and whether another try may help."""
-
-    FILE = "file"
-    UNIDENTIFIED = "unidentified"
-    LOOKUP_FAILED = "lookup_failed"
-    NOTHING_FOUND = "nothing_found"
-    NOT_LOOKED_UP = "not_looked_up"
-    EVIDENCE = "evidence"
-    MODEL = "model"
-    STORE = "store"
-    FAULT = "fault"
 
 
 _STATES = {
@@ -118,116 +68,6 @@ _FAILURES: dict[type[errors.CanonError], tuple[State, Cause | msgspec.UnsetType]
     errors.CanonError: (State.ERROR, UNSET),
 }
 """The state and cause of each kind of failure; the first row that fits counts."""
-_NO_REASON = "no reason was given"
-_TRY_AGAIN = "`canon decide` tries again"
-_ADVICE = {
-    Cause.FILE: f"mend or replace the file, then {_TRY_AGAIN}",
-    Cause.UNIDENTIFIED: "give it tags (artist and title, or a recording id) or a name like"
-    f" `Artist - Title`, then {_TRY_AGAIN}",
-    Cause.LOOKUP_FAILED: f"{_TRY_AGAIN}; `canon doctor` says what answers",
-    Cause.NOTHING_FOUND: "correct its tags, or add the recording to MusicBrainz; then"
-    " `canon batch --refresh FOLDER` looks again",
-    Cause.NOT_LOOKED_UP: "`canon batch` without `--frozen`, or `canon decide`, looks it up",
-    Cause.EVIDENCE: f"correct the evidence, then {_TRY_AGAIN}",
-    Cause.MODEL: f"{_TRY_AGAIN}; `canon doctor` says what answers",
-    Cause.STORE: f"{_TRY_AGAIN}; `canon doctor` says what is wrong with the store",
-    Cause.FAULT: f"report it, with the error; {_TRY_AGAIN}",
-}
-
-
-class Decision(msgspec.Struct, frozen=True):
-    """The decision on one recording, made by rules, the adjudicator, a person, or not at all.
-
-    An error has its text in `error`; `unmatched` and `unreadable` have theirs in `rationale`.
-    `artist` and `title` are of the evidence, else of the file's tags. `hint` says why no model
-    looked into an open case. `missing_facts` are the `questions` as sentences.
-    """
-
-    state: State
-    decided_by: str | None = None
-    crg_mbid: str | None = None
-    rr_mbid: str | None = None
-    recording_mbid: str | None = None
-    crg_rule: str | None = None
-    rr_rule: str | None = None
-    confidence: float | None = None
-    rationale: str | None = None
-    missing_facts: tuple[str, ...] = ()
-    questions: tuple[Question, ...] = ()
-    evidence_hash: str | None = None
-    trace: str | None = None
-    adjudication: AdjudicationResult | None = None
-    error: str | None = None
-    cause: Cause | msgspec.UnsetType = UNSET
-    first_release: FirstRelease | None = None
-    artist: str | None = None
-    title: str | None = None
-    crg_title: str | None = None
-    crg_type: str | None = None
-    hint: str | msgspec.UnsetType = UNSET
-    siblings: SiblingLookup | None = None
-    overruled_at: str | msgspec.UnsetType = UNSET
-    """When the override was set that it follows, if a person said anything."""
-    year_answer: AdjudicationResult | msgspec.UnsetType = UNSET
-    """The answer of a model that was asked for the year alone, because the group was decided."""
-
-    @property
-    def model_answer(self) -> AdjudicationResult | None:
-        """What a model answered to the open case, or about the year."""
-        return self.adjudication or self.year_answer or None
-
-    @property
-    def failure(self) -> str:
-        """Why there was nothing to decide, or no end to it; empty for other states."""
-        return (self.error or self.rationale or _NO_REASON) if self.state in NOT_ATTEMPTED else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A decision with the evidence and verdict behind it; without, with what the tags say."""
-
-    decision: Decision
-    bundle: EvidenceBundle | None = None
-    verdict: Verdict | None = None
-    artifact: Artifact | None = None
-    override: OverrideRecord | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SiblingNeed:
-    """Whether siblings are looked up: `when` is `[musicbrainz] siblings`."""
-
-    when: str
-    rules: RulesConfig
-
-    def __call__(self, bundle: EvidenceBundle) -> bool:
-        """Return whether the siblings of a bundle's recordings are looked up."""
-        if self.when == "never" or bundle.siblings == "looked_up":
-            return False
-        if self.when == "always":
-            return True
-        return needs_siblings(bundle, decide(bundle, self.rules), self.rules)
-
-    def widened(
-        self, bundle: EvidenceBundle, look_up: Callable[[EvidenceBundle], EvidenceBundle]
-    ) -> EvidenceBundle:
-        """Return evidence with siblings if they are needed, else with the reason why not."""
-        if self(bundle):
-            return look_up(bundle)
-        if bundle.siblings == "looked_up":
-            return bundle
-        return bundle.noting_siblings(_NEVER if self.when == "never" else NOT_NEEDED)
-
-
-NOT_NEEDED = "not looked up: the rules need none"
-_NEVER = "not looked up: [musicbrainz] siblings is never"
-
-
-def gather_evidence(
-    source: "MusicBrainzSource", tags: TrackTags, need: SiblingNeed
-) -> EvidenceBundle:
-    """Return the evidence about a file, with siblings if needed. Raises as `gather` does."""
-    return need.widened(source.gather(tags), source.with_siblings)
 
 
 class Adjudicator(Protocol):
@@ -368,7 +208,7 @@ class Decider:
         state = _STATES[result.outcome]
         is_answer = state in (State.DECIDED, State.REVIEW)
         crg, rr = (result.crg_mbid, result.rr_mbid) if is_answer else (None, None)
-        because = _NO_REASON if crg else case.verdict.because
+        because = NO_REASON if crg else case.verdict.because
         recordings = (
             one
             for one in bundle.recording_candidates
@@ -494,29 +334,6 @@ def first_by_facts(
     return replace(found, because=f"{found.because}{suffix}", by=SaidBy.FACTS)
 
 
-def limited_lookup(
-    look_up: Callable[[T], EvidenceBundle], why_not: str = _GIVEN_UP
-) -> Callable[[T], EvidenceBundle]:
-    """Return a look-up that is not made after three failures in a row, but raises `why_not`."""
-    failures: list[str] = []
-
-    def limited(what: T) -> EvidenceBundle:
-        if len(failures) == MAX_FAILED_LOOKUPS:
-            raise errors.LookupFailedError(why_not.format(count=len(failures), last=failures[-1]))
-        try:
-            found = look_up(what)
-        except errors.LookupFailedError as error:
-            failures.append(str(error))
-            raise
-        except errors.NothingFoundError:
-            failures.clear()  # that, too, is an answer
-            raise
-        failures.clear()
-        return found
-
-    return limited
-
-
 def case_or_error(make: Callable[[], Case]) -> Case:
     """Return the case that `make` returns, or one that says why it failed; faults are logged."""
     try:
@@ -545,20 +362,6 @@ def with_tags(case: Case, path: Path) -> Case:
         return case
     decision = replace(case.decision, artist=tags.artist, title=tags.title)
     return dataclasses.replace(case, decision=decision, artifact=artifact_of(tags))
-
-
-def tagged_year(case: Case) -> int | None:
-    """Return the year in the tags of a case's file, if there is one."""
-    artifact = case.bundle.artifact if case.bundle else case.artifact
-    return year_of(artifact)
-
-
-def year_of(artifact: Artifact | None) -> int | None:
-    """Return the year in a file's tags, if there is one: of the original date before the date."""
-    tags = (artifact and artifact.tags) or {}
-    written = tags.get("original_date") or tags.get("date") or ""
-    found = _YEAR.match(written)
-    return int(found[0]) if found else None
 
 
 def override_for(
@@ -592,8 +395,3 @@ def recordings_meant(bundle: EvidenceBundle) -> set[str]:
     )
     known = (*candidates, bundle.tags.get("recording_mbid"))
     return {one.strip().casefold() for one in known if one}
-
-
-def advice_for(cause: Cause | msgspec.UnsetType | None) -> str:
-    """Return what a user can do about an error of this cause, as half a sentence."""
-    return _ADVICE[cause] if isinstance(cause, Cause) else _TRY_AGAIN

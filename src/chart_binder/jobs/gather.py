@@ -1,0 +1,204 @@
+"""Where evidence comes from: MusicBrainz, by the tags of files, or the store."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from chart_binder.audio.file_access import no_audio
+from chart_binder.audio.reading import read_names, require_identity
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.records import DecisionRecord
+from chart_binder.domain.tags import TrackTags
+from chart_binder.errors import (
+    AudioError,
+    CanonError,
+    LookupFailedError,
+    NothingFoundError,
+    NotLookedUpError,
+)
+from chart_binder.jobs.stored_decisions import (
+    bundle_with_tags,
+    path_bytes,
+)
+from chart_binder.react.conversation import wrap_plugin_errors
+
+if TYPE_CHECKING:
+    from chart_binder.musicbrainz.source import MusicBrainzSource
+    from chart_binder.store import Store
+
+from collections.abc import Callable
+from typing import TypeAlias, TypeVar
+
+from chart_binder.config import RulesConfig
+from chart_binder.rules.decide import decide
+from chart_binder.rules.missing_original import needs_siblings
+
+T = TypeVar("T")
+EvidenceLookup: TypeAlias = Callable[[Path], EvidenceBundle]
+MAX_FAILED_LOOKUPS = 3
+"""Failed look-ups in a row, each after tries of its own, after which no more are made."""
+_GIVEN_UP = "{count} look-ups in a row had failed, so no more were made: {last}"
+
+
+@dataclass(frozen=True, slots=True)
+class SiblingNeed:
+    """Whether siblings are looked up: `when` is `[musicbrainz] siblings`."""
+
+    when: str
+    rules: RulesConfig
+
+    def __call__(self, bundle: EvidenceBundle) -> bool:
+        """Return whether the siblings of a bundle's recordings are looked up."""
+        if self.when == "never" or bundle.siblings == "looked_up":
+            return False
+        if self.when == "always":
+            return True
+        return needs_siblings(bundle, decide(bundle, self.rules), self.rules)
+
+    def widened(
+        self, bundle: EvidenceBundle, look_up: Callable[[EvidenceBundle], EvidenceBundle]
+    ) -> EvidenceBundle:
+        """Return evidence with siblings if they are needed, else with the reason why not."""
+        if self(bundle):
+            return look_up(bundle)
+        if bundle.siblings == "looked_up":
+            return bundle
+        return bundle.noting_siblings(_NEVER if self.when == "never" else NOT_NEEDED)
+
+
+NOT_NEEDED = "not looked up: the rules need none"
+_NEVER = "not looked up: [musicbrainz] siblings is never"
+
+
+def gather_evidence(
+    source: "MusicBrainzSource", tags: TrackTags, need: SiblingNeed
+) -> EvidenceBundle:
+    """Return the evidence about a file, with siblings if needed. Raises as `gather` does."""
+    return need.widened(source.gather(tags), source.with_siblings)
+
+
+def limited_lookup(
+    look_up: Callable[[T], EvidenceBundle], why_not: str = _GIVEN_UP
+) -> Callable[[T], EvidenceBundle]:
+    """Return a look-up that is not made after three failures in a row, but raises `why_not`."""
+    failures: list[str] = []
+
+    def limited(what: T) -> EvidenceBundle:
+        if len(failures) == MAX_FAILED_LOOKUPS:
+            raise LookupFailedError(why_not.format(count=len(failures), last=failures[-1]))
+        try:
+            found = look_up(what)
+        except LookupFailedError as error:
+            failures.append(str(error))
+            raise
+        except NothingFoundError:
+            failures.clear()  # that, too, is an answer
+            raise
+        failures.clear()
+        return found
+
+    return limited
+
+
+class AlbumEvidence(Protocol):
+    """Where the evidence for the files of an album comes from."""
+
+    def of(self, paths: Sequence[Path]) -> EvidenceLookup:
+        """Read the files, and return what looks up the evidence of each; raises nothing yet."""
+
+    @property
+    def requests(self) -> int:
+        """Requests that this process has sent to MusicBrainz."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceEvidence:
+    """Evidence from MusicBrainz by the tags of files, with siblings where there is `need`."""
+
+    source: "MusicBrainzSource"
+    need: SiblingNeed
+
+    @property
+    def requests(self) -> int:
+        """Requests since the process began, failed tries included."""
+        return self.source.requests
+
+    def of(self, paths: Sequence[Path]) -> EvidenceLookup:
+        """Read the tags of all files, and return what looks up each; requests are shared."""
+        tags_of = {path: tags_or_error(path) for path in paths}
+        album = [tags for tags in tags_of.values() if isinstance(tags, TrackTags)]
+        together = cache(lambda: self.source.together(album))
+
+        @cache
+        def gather(tags: TrackTags) -> EvidenceBundle:
+            return together()(tags)
+
+        def in_need() -> Iterator[EvidenceBundle]:
+            for tags in album:
+                try:
+                    bundle = gather(tags)
+                except LookupFailedError:
+                    return  # the file's own look-up will fail with it
+                except CanonError:
+                    continue
+                if self.need(bundle):
+                    yield bundle
+
+        widen = cache(lambda: self.source.siblings_together([*in_need()]))
+
+        def siblings(bundle: EvidenceBundle) -> EvidenceBundle:
+            return widen()(bundle)
+
+        def look_up(path: Path) -> EvidenceBundle:
+            tags = tags_of[path]
+            if isinstance(tags, CanonError):
+                raise tags
+            return self.need.widened(gather(tags), siblings)
+
+        return look_up
+
+
+def tags_or_error(path: Path) -> TrackTags | CanonError:
+    """Return what identifies a file's recording, or why that is not known."""
+
+    def defect(error: Exception) -> AudioError:
+        return no_audio(path, f"cannot be read: {type(error).__name__}: {error}")
+
+    try:
+        with wrap_plugin_errors(defect, CanonError):  # the reader of tags is a library
+            tags = read_names(path)
+        require_identity(tags, path)
+    except CanonError as error:
+        return error
+    return tags
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvidence:
+    """The evidence that was last found for each file; nothing is requested."""
+
+    store: "Store"
+    requests: int = 0
+
+    def of(self, paths: Sequence[Path]) -> EvidenceLookup:
+        """Return what finds the stored evidence of each file, all of it read at once."""
+        names = {path: path_bytes(path) for path in paths}
+        history = self.store.decisions.histories(names.values())
+        kept: dict[Path, tuple[DecisionRecord, str]] = {}
+        for path, name in names.items():
+            for one in history.get(name, ()):
+                # Evidence stays valid if a later look-up failed.
+                if isinstance(one, DecisionRecord) and one.evidence_hash:
+                    kept.setdefault(path, (one, one.evidence_hash))
+        evidence = self.store.evidence.of({known for _, known in kept.values()})
+
+        def look_up(path: Path) -> EvidenceBundle:
+            one, known = kept.get(path, (None, ""))
+            if one is None or known not in evidence:
+                problem = "no evidence is stored for it: look it up without --frozen first"
+                raise NotLookedUpError(problem)
+            return bundle_with_tags(one, evidence[known])
+
+        return look_up
