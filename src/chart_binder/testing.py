@@ -19,11 +19,10 @@ from msgspec import UNSET
 from chart_binder.errors import TranscriptError, counted
 from chart_binder.jobs.transcripts import RecordedRun, read_recording
 from chart_binder.llm.acceptance import SENT_BACK
-from chart_binder.llm.events import EvidenceEvent, ReadingEvent, ReadingScript
+from chart_binder.llm.events import EvidenceEvent, Playback, ReadingEvent, ReadingScript
 from chart_binder.react.conversation import ChatError, GenerationOptions, Message, Reply
 from chart_binder.react.loop import LOOKED_UP
 from chart_binder.react.sanitize import sanitize
-from chart_binder.react.steps import ToolCall
 from chart_binder.react.tools import Observation, Tool, ToolError
 from chart_binder.react.transcript import Exchange, TranscriptTurn
 
@@ -79,8 +78,17 @@ class CannedModel:
         self._recorded = recorded
         self._turns = [(turn, turn.reply) for turn in recorded.turns if turn.reply]
         self._lookups = [turn for turn in recorded.turns if turn.reply is None]
-        self.readings = ReadingScript(e for e in recorded.events if isinstance(e, ReadingEvent))
-        self.records = {e.record: e for e in recorded.events if isinstance(e, EvidenceEvent)}
+        self.playback = Playback(
+            self,
+            ReadingScript(event for event in recorded.events if isinstance(event, ReadingEvent)),
+            tuple(
+                exchange.step.call
+                for turn in self._lookups
+                for exchange in turn.exchanges
+                if exchange.step
+            ),
+            {event.record: event for event in recorded.events if isinstance(event, EvidenceEvent)},
+        )
         self._has_steps = any(each.step for turn in recorded.turns for each in turn.exchanges)
         self._given = 0
         self._answered = 0
@@ -102,11 +110,6 @@ class CannedModel:
     def result(self) -> dict[str, Any] | None:
         """The result of a whole recording."""
         return self._recorded.result
-
-    def opening_calls(self) -> Iterator[ToolCall]:
-        """Yield the calls that code made before the first reply, as they were recorded."""
-        exchanges = () if self._given else self._turn.exchanges
-        return (exchange.step.call for exchange in exchanges if exchange.step)
 
     def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:  # noqa: ARG002
         """Return the next recorded reply; raise `TranscriptMismatch`, or `ChatError` as recorded.

@@ -99,19 +99,19 @@ def decider(
         return Decider(config.rules, None, HOW_TO_ENABLE, overruled, current, merged)
     if config.musicbrainz.offline and llm.provider != "replay":
         return Decider(config.rules, None, HOW_OFFLINE, overruled, current, merged)
-    from chart_binder.llm.react_adjudicator import ReActAdjudicator  # not needed without a model
+    # Not needed without a model.
+    from chart_binder.llm.react_adjudicator import ReActAdjudicator, RunSetup
 
-    adjudicator = ReActAdjudicator(
-        llm,
+    setup = RunSetup(
         on_event=on_event,
         on_token=on_token,
-        record=record,
-        rules_config=config.rules,
+        rules=config.rules,
         musicbrainz=partial(_musicbrainz, config),
-        records=partial(_bring_in, config),
-        links=partial(_links_of, config),
+        find_recordings=partial(_bring_in, config),
+        find_links=partial(_links_of, config),
         reads_prose=reads_prose(llm) if can_read is None else can_read,
     )
+    adjudicator = ReActAdjudicator(llm, record=record, setup=setup)
     return Decider(
         config.rules,
         adjudicator,
@@ -138,7 +138,7 @@ def _musicbrainz(config: Config, since: float = 0.0) -> Iterator["Client"]:
 def _bring_in(
     config: Config, bundle: EvidenceBundle, kind: str, mbid: str
 ) -> tuple["RecordingCandidate", ...]:
-    """Return what a record at MusicBrainz adds to the evidence (`llm.recording.Records`)."""
+    """Return what a record at MusicBrainz adds to the evidence (`llm.recording.FindRecordings`)."""
     from chart_binder.musicbrainz.sibling_lookup import bring_in
 
     with _musicbrainz(config) as client:
@@ -146,7 +146,7 @@ def _bring_in(
 
 
 def _links_of(config: Config, groups: Sequence[ReleaseGroupId]) -> tuple["Link", ...]:
-    """Return what MusicBrainz links release groups to (`llm.tools.LinksOf`)."""
+    """Return what MusicBrainz links release groups to (`llm.tools.FindLinks`)."""
     with _musicbrainz(config) as client:
         return client.links_of(groups)
 

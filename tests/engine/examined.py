@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.llm.events import ReplayedRun
+from chart_binder.llm.events import Playback
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome, RulesAgreement
 from chart_binder.llm.second_reading import FIRST_RELEASE
@@ -62,7 +62,7 @@ def _examine_acceptance(run: Run) -> None:
 
 def _examine_replay(run: Run) -> None:
     """The transcript alone comes to the same."""
-    adjudicator = ReActAdjudicator(run.config, chat=ReplayedRun(run.events), tools=TOOLS)
+    adjudicator = ReActAdjudicator(run.config, tools=TOOLS, playback=Playback.of(run.events))
     again = adjudicator.adjudicate(run.evidence)
     assert _lasting(again) == _lasting(run.result)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from chart_binder.config import LLMConfig
-from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.llm.react_adjudicator import ReActAdjudicator, RunSetup
 from chart_binder.llm.result import AdjudicationResult
 from chart_binder.react.tools import Observation, Tool, ToolError
 from chart_binder.react.transcript import AnyEvent
@@ -31,7 +31,7 @@ def adjudicated(config: LLMConfig) -> Run:
     """Adjudicate one of two recordings, by the seed."""
     evidence = golden("s90-aiko") if config.seed % 2 else year_only_single()
     events: list[AnyEvent] = []
-    adjudicator = ReActAdjudicator(config, tools=TOOLS, on_event=events.append)
+    adjudicator = ReActAdjudicator(config, tools=TOOLS, setup=RunSetup(on_event=events.append))
     result = adjudicator.adjudicate(evidence)
     return Run(config, evidence, result, tuple(events))
 

@@ -10,7 +10,7 @@ from bs4 import BeautifulSoup
 
 from chart_binder.config import AcceptanceConfig, FetchConfig, LLMConfig, RulesConfig, SearxngConfig
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.llm.react_adjudicator import ReActAdjudicator, RunSetup
 from chart_binder.llm.result import AdjudicationResult as Result
 from chart_binder.llm.result import Outcome
 from chart_binder.react.tools import Observation, Tool
@@ -131,7 +131,7 @@ def _run(
     )
     bundle = read_bundle(year_only_single())
     tools = _naive(payload, port, raw) if is_naive else _guarded(config)
-    adjudicator = ReActAdjudicator(config, chat=model, tools=tools, on_event=listen)
+    adjudicator = ReActAdjudicator(config, chat=model, tools=tools, setup=RunSetup(on_event=listen))
     result = adjudicator.adjudicate(bundle, decide(bundle, RulesConfig()))
     return result, model.group
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,12 @@ from chart_binder.chat.scripted import Scripted
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.jobs.transcripts import replay
-from chart_binder.llm.events import ReadingEvent, ReadingScript
-from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.llm.events import Playback, ReadingEvent, ReadingScript
+from chart_binder.llm.react_adjudicator import ReActAdjudicator, RunSetup
 from chart_binder.llm.result import AdjudicationResult, Check
 from chart_binder.react.conversation import ChatModel, Reply
 from chart_binder.react.steps import Document
-from chart_binder.react.tools import Observation, Tool, ToolError
+from chart_binder.react.tools import Observation, Tool, ToolError, ToolLike
 from chart_binder.rules.decide import decide
 from golden.bundles import year_only_single
 
@@ -68,10 +68,11 @@ def adjudicated(
     readings: Iterable[str | ReadingEvent] = YES,
     evidence: Mapping[str, Any] | None = None,
     record: Path | None = None,
-    parts: dict[str, Any] | None = None,
+    offered: Sequence[ToolLike] | None = None,
+    setup: RunSetup = RunSetup(),  # noqa: B008 (frozen)
     **config: Any,
 ) -> AdjudicationResult:
-    """Return the result of a run; `parts` are further arguments of the adjudicator.
+    """Return the result of a run, by default with tools that search in vain and read pages.
 
     `page` is what every page says, or what each does; `readings` answer second readings.
     """
@@ -83,15 +84,18 @@ def adjudicated(
             raise ToolError("there is no such page")
         return page_observation(url, text)
 
-    more = {"tools": [Tool.of(web_search), Tool.of(web_fetch)], "record": record} | (parts or {})
-    if chat is None:
-        chat = Scripted(replies)
-        read = (
-            each if isinstance(each, ReadingEvent) else ReadingEvent(reading=each)
-            for each in readings
-        )
-        chat.readings = ReadingScript(read)  # type: ignore[assignment] # with kinds and sources
-    adjudicator = ReActAdjudicator(LLMConfig(enabled=True, **config), chat=chat, **more)
+    lines = (
+        reading if isinstance(reading, ReadingEvent) else ReadingEvent(reading=reading)
+        for reading in readings
+    )
+    adjudicator = ReActAdjudicator(
+        LLMConfig(enabled=True, **config),
+        chat=chat,
+        tools=[Tool.of(web_search), Tool.of(web_fetch)] if offered is None else offered,
+        record=record,
+        setup=setup,
+        playback=None if chat else Playback(Scripted(replies), ReadingScript(lines)),
+    )
     bundle = read_bundle(evidence or year_only_single())
     return adjudicator.adjudicate(bundle, decide(bundle, RulesConfig()))
 

@@ -410,7 +410,7 @@ def test_an_answer_that_was_sent_back_stands_where_no_other_comes(tmp_path: Path
 def test_nothing_goes_back_in_the_last_turn_nor_what_no_tool_can_mend() -> None:
     last = adjudicated(final(), max_iterations=1)
     assert (last.outcome, last.iterations, told(last)) == (Outcome.REVIEW, 1, [])
-    direct = adjudicated(final(), parts={"tools": ()})
+    direct = adjudicated(final(), offered=())
     assert (direct.outcome, direct.iterations, told(direct)) == (Outcome.REVIEW, 1, [])
 
 

@@ -177,8 +177,8 @@ def test_what_a_search_says_of_a_trusted_page_is_one_source_among_two(is_fetched
         return page_observation(url, f"{QUOTE}.")
 
     looks = ["Action: web_search\nAction Input: queen", *([look()] if is_fetched else [])]
-    tools = {"tools": [Tool.of(web_search), Tool.of(web_fetch)]}
-    result = adjudicated(*looks, final(facts=[DAY]), parts=tools)
+    tools = [Tool.of(web_search), Tool.of(web_fetch)]
+    result = adjudicated(*looks, final(facts=[DAY]), offered=tools)
     assert result.outcome is (Outcome.ACCEPTED if is_fetched else Outcome.REVIEW)
     assert failed(result) == ([] if is_fetched else ["sources"])
 

@@ -20,7 +20,7 @@ from chart_binder.llm.prompt import (
     load_prompt,
     prompt_numbers,
 )
-from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.llm.react_adjudicator import ReActAdjudicator, RunSetup
 from chart_binder.llm.result import Outcome
 from chart_binder.react.conversation import Message
 from chart_binder.react.dialect import Classic
@@ -154,8 +154,9 @@ def asked(
 ) -> tuple[Sequence[Message], str]:
     """Return the opening of a run, and its prompt's name, which a replay has too."""
     script, settings = Scripted([ANSWER]), LLMConfig(enabled=True, prompt=config)
+    setup = RunSetup(prompt=prompt)
     adjudicator = ReActAdjudicator(
-        settings, chat=script, tools=[web_search], prompt=prompt, record=folder
+        settings, chat=script, tools=[web_search], setup=setup, record=folder
     )
     result = adjudicator.adjudicate(year_only_single())
     again = replay(Path(str(result.transcript)))

@@ -18,7 +18,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import ConfigError, EvidenceError, PluginError
 from chart_binder.llm import react_adjudicator
 from chart_binder.llm.events import ResultEvent, read_run
-from chart_binder.llm.react_adjudicator import ReActAdjudicator, search_topic
+from chart_binder.llm.react_adjudicator import ReActAdjudicator, RunSetup, search_topic
 from chart_binder.llm.recording import failed_services
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.conversation import GenerationOptions, Message, Reply
@@ -204,9 +204,8 @@ def test_a_watcher_sees_every_event_and_a_listener_hears_what_is_written() -> No
             options.on_token("so")
             return super().reply(messages, options)
 
-    adjudicator = ReActAdjudicator(
-        CONFIG, chat=Aloud([final()]), tools=[], on_event=events.append, on_token=heard.append
-    )
+    setup = RunSetup(on_event=events.append, on_token=heard.append)
+    adjudicator = ReActAdjudicator(CONFIG, chat=Aloud([final()]), tools=[], setup=setup)
     result = adjudicator.adjudicate(year_only_single(), "because I say so")
     assert tuple(events[:-1]) == result.transcript
     assert "- because I say so" in result.transcript[2].content  # type: ignore[union-attr]

@@ -19,7 +19,8 @@ from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.jobs.transcripts import replay
 from chart_binder.llm.events import EvidenceEvent, read_run
-from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.llm.react_adjudicator import ReActAdjudicator, RunSetup
+from chart_binder.llm.recording import FindRecordings
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.musicbrainz.client import Client
 from chart_binder.musicbrainz.sibling_lookup import bring_in
@@ -95,7 +96,8 @@ def asked(
     page: str = "",
     chat: Scripted | None = None,
     record: Path | None = None,
-    parts: Mapping[str, Any] | None = None,
+    find: FindRecordings | None = None,
+    can_find: bool = True,
     **config: Any,
 ) -> AdjudicationResult:
     """Return the result of a run; `page` is what every page says."""
@@ -106,9 +108,13 @@ def asked(
 
     settings = LLMConfig(enabled=True, **config)
     tools = [musicbrainz(settings, lambda: nullcontext(client)), Tool.of(web_fetch)]
-    given = {"tools": tools, "record": record, "records": partial(bring_in, client)}
+    finder = find or partial(bring_in, client)
     adjudicator = ReActAdjudicator(
-        settings, chat=chat or Scripted(replies), **(given | dict(parts or {}))
+        settings,
+        chat=chat or Scripted(replies),
+        tools=tools,
+        record=record,
+        setup=RunSetup(find_recordings=finder if can_find else None),
     )
     bundle = read_bundle(evidence(WORLD, known))
     return adjudicator.adjudicate(bundle, decide(bundle, RulesConfig()))
@@ -244,9 +250,7 @@ def test_a_failing_musicbrainz_is_a_proposal_with_the_reason_and_never_decided(
 
 
 def test_without_what_finds_records_they_can_only_be_proposed(client: Client) -> None:
-    result = asked(
-        client, SEE_ALBUM, *[named(answer("<Night Opera>"))] * 4, parts={"records": None}
-    )
+    result = asked(client, SEE_ALBUM, *[named(answer("<Night Opera>"))] * 4, can_find=False)
     assert result.outcome is Outcome.REVIEW
     assert "no record can be looked up" in (result.problem or "")
 
@@ -308,7 +312,7 @@ def test_a_record_that_two_answers_name_is_looked_up_and_recorded_once(
         answer("C1", facts=[{"about": "<Night Opera>", "field": "date", "value": "1981"}])
     )
     chat = Scripted([SEE_ALBUM, first, named(answer("<Night Opera>"))])
-    result = asked(client, chat=chat, parts={"records": find}, record=tmp_path)
+    result = asked(client, chat=chat, find=find, record=tmp_path)
     assert (result.outcome, result.crg_mbid) == (Outcome.ACCEPTED, id_of("Night Opera"))
     assert result.iterations == 3
     assert [one.mb_recording_id for one in result.added] == [id_of("tram")]

@@ -13,11 +13,11 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.errors import LookupFailedError
 from chart_binder.llm.events import ReadingEvent, read_run
-from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.llm.react_adjudicator import ReActAdjudicator, RunSetup
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.conversation import GenerationOptions, Message, Reply
 from chart_binder.react.steps import Document
-from chart_binder.react.tools import Observation, Tool
+from chart_binder.react.tools import Observation, Tool, ToolLike
 from chart_binder.react.transcript import AnyEvent, MessageEvent, ObservationEvent, StepEvent
 from chart_binder.rules.decide import decide
 from chart_binder.testing import play
@@ -133,7 +133,7 @@ def test_what_stands_in_results_that_were_not_opened_is_never_trusted() -> None:
         return Observation("1. it", (TRUSTED,), documents=(hit,))
 
     search = 'Action: web_search\nAction Input: {"query": "Bohemian Rhapsody"}'
-    result = adjudicated(search, BARE, BARE, parts={"tools": [Tool.of(web_search)]})
+    result = adjudicated(search, BARE, BARE, offered=[Tool.of(web_search)])
     assert (result.outcome, failed(result)) == (Outcome.REVIEW, ["sources"])
 
 
@@ -207,7 +207,7 @@ def web_fetch(url: str, find: str = "") -> Observation:
 
 def asked(*tools: Any, replies: Sequence[str] = (BARE,), **more: Any) -> tuple[Any, Live]:
     chat = Live(*replies)
-    return adjudicated(chat=chat, parts={"tools": tools}, **more), chat
+    return adjudicated(chat=chat, offered=tools, **more), chat
 
 
 def events_of(result: AdjudicationResult, *kinds: type[AnyEvent]) -> list[Any]:
@@ -267,8 +267,8 @@ class Obedient(Live):
 
 
 def test_the_step_in_a_remark_was_not_made_before_and_at_the_end_is_no_answer() -> None:
-    tools = [results("Queen are a band."), web_fetch]
-    result = adjudicated(chat=Obedient(""), parts={"tools": tools}, max_iterations=12)
+    tools: list[ToolLike] = [results("Queen are a band."), web_fetch]
+    result = adjudicated(chat=Obedient(""), offered=tools, max_iterations=12)
     steps = [(step.tool, str(step.arguments)) for step in events_of(result, StepEvent) if step.tool]
     assert len(steps) == len(set(steps)) == 5, "no call is made twice"
     assert (result.outcome, result.problem) == (Outcome.REJECTED, "the model cannot tell")
@@ -279,7 +279,7 @@ def test_the_step_in_a_remark_was_not_made_before_and_at_the_end_is_no_answer() 
 def steps_of(*tools: Any, evidence: Any = None, **more: Any) -> list[tuple[str, str]]:
     """Return the calls of a robot that writes what remarks say, each with its first argument."""
     result = adjudicated(
-        chat=Obedient(""), parts={"tools": tools}, evidence=evidence or year_only_single(), **more
+        chat=Obedient(""), offered=tools, evidence=evidence or year_only_single(), **more
     )
     steps = [step for step in events_of(result, StepEvent) if step.tool]
     return [(step.tool, next(iter(step.arguments.values()))) for step in steps]
@@ -354,8 +354,8 @@ def test_the_record_is_looked_for_in_a_long_page_that_does_not_show_it(
 ) -> None:
     address = "https://en.wikipedia.org/wiki/Singles" if is_trusted else "https://a.example/1"
     search = pages_with(Document(address, "Singles", text=text, is_fetched=True))
-    tools = [search, web_fetch]
-    result = adjudicated(chat=Obedient(""), parts={"tools": tools}, max_iterations=9)
+    tools: list[ToolLike] = [search, web_fetch]
+    result = adjudicated(chat=Obedient(""), offered=tools, max_iterations=9)
     steps = events_of(result, StepEvent)
     finds = [step.arguments for step in steps if step.arguments and step.arguments.get("find")]
     assert (steps[1].tool == "web_fetch") is (wanted and is_trusted)
@@ -393,7 +393,7 @@ def test_before_the_last_turn_an_answer_is_proposed_that_says_what_is_missing(
 
 
 def test_a_robot_that_writes_what_a_remark_says_decides_what_two_sites_say() -> None:
-    result = adjudicated(chat=Obedient(""), parts={"tools": [results(f"{QUOTE}.", AGREED)]})
+    result = adjudicated(chat=Obedient(""), offered=[results(f"{QUOTE}.", AGREED)])
     assert (result.outcome, result.crg_mbid, result.iterations) == (Outcome.ACCEPTED, ALBUM, 1)
     assert result.confidence == 0.9
 
@@ -523,10 +523,8 @@ def linked(
         chat = Live(BARE)
         result = adjudicated(
             chat=chat,
-            parts={
-                "tools": offered or [Tool.of(search_in_vain, name="web_search")],
-                "links": links,
-            },
+            offered=offered or [Tool.of(search_in_vain, name="web_search")],
+            setup=RunSetup(find_links=links),
             wikipedia=WikipediaConfig(url=wiki.url, wikidata_url=data.url),
             fetch=FetchConfig(
                 ports=(data.port, wiki.port), allow_private_hosts=("127.0.0.1",), timeout_s=3

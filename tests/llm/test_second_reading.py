@@ -9,6 +9,7 @@ import pytest
 from chart_binder.chat.scripted import Scripted
 from chart_binder.config import AcceptanceConfig
 from chart_binder.llm.events import ReadingEvent, read_run
+from chart_binder.llm.react_adjudicator import RunSetup
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.llm.second_reading import MAX_READINGS
 from chart_binder.react.conversation import ChatError, GenerationOptions, Message, Reply
@@ -271,7 +272,7 @@ def test_a_group_of_several_countries_is_asked_for_any_and_a_release_for_its_own
 assert len(YES) == MAX_READINGS
 
 
-BELOW_BAR: dict[str, Any] = {"parts": {"reads_prose": False}}
+BELOW_BAR: dict[str, Any] = {"setup": RunSetup(reads_prose=False)}
 ROW = "Title: Bohemian Rhapsody\n> Single by Queen\n> Released | 31 October 1975"
 
 
@@ -320,8 +321,8 @@ def test_a_model_below_the_bar_cannot_read_what_speaks_against_a_row() -> None:
 
 def test_another_model_may_read(tmp_path: Path) -> None:
     reader = Reader((), '{"reading": "first_release"}')
-    parts: dict[str, Any] = {"reader": reader}
-    result, researcher = read('{"reading": "unclear"}', record=tmp_path, parts=parts)
+    setup = RunSetup(reader=reader)
+    result, researcher = read('{"reading": "unclear"}', record=tmp_path, setup=setup)
     assert (result.outcome, len(reader.asked), researcher.asked) == (Outcome.ACCEPTED, 1, [])
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from chart_binder.config import AcceptanceConfig
 from chart_binder.llm.events import ReadingEvent
+from chart_binder.llm.react_adjudicator import RunSetup
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from golden.bundles import year_only_single
 from llm.scripted_runs import (
@@ -114,8 +115,8 @@ def test_a_model_below_the_bar_decides_by_structure_alone(
 ) -> None:
     said = "Status: Official" if is_labelled else SAID
     fact = ONE | {"quote": said}
-    below: dict[str, Any] = {"reads_prose": False}
-    result, chat = answered("", f"{TITLED}> {said}", facts=[fact], parts=below)
+    setup = RunSetup(reads_prose=False)
+    result, chat = answered("", f"{TITLED}> {said}", facts=[fact], setup=setup)
     assert (result.outcome, chat.asked) == (outcome, [])
 
 

@@ -20,7 +20,7 @@ from chart_binder import plugins
 from chart_binder.config import FetchConfig, LLMConfig, RulesConfig, SearxngConfig, WikipediaConfig
 from chart_binder.domain.verdict import FirstRelease
 from chart_binder.jobs.pipeline import Decider
-from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.llm.react_adjudicator import ReActAdjudicator, RunSetup
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.conversation import ChatModel, GenerationOptions, Message, Reply
 from chart_binder.react.tools import Tool
@@ -308,8 +308,8 @@ def play(world: World, chat: str = "robot", reader: str = "honest") -> Played:
     with serving(world) as (web, reachable, tools):
         config = _configured(reachable, chat, reader)
         table = _seated(chat, reader, config, world)
-        reads_prose = reader != "none"
-        adjudicator = ReActAdjudicator(config, chat=table, tools=tools, reads_prose=reads_prose)
+        setup = RunSetup(reads_prose=reader != "none")
+        adjudicator = ReActAdjudicator(config, chat=table, tools=tools, setup=setup)
         bundle, started = world.evidence.bundle, time.monotonic()
         decider = Decider(RulesConfig(), adjudicator, asks_years=world.set in YEAR_SETS)
         decision = decider.decide(bundle).decision

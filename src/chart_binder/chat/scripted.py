@@ -26,10 +26,6 @@ class Scripted:
         self.readings = list(readings)
         self.asked: list[tuple[Message, ...]] = []
 
-    def opening_calls(self) -> tuple[()]:
-        """Return no calls, because a script begins with its first reply."""
-        return ()
-
     def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:  # noqa: ARG002
         """Return the next reply, or raise `ChatError` when all have been given."""
         self.asked.append(tuple(messages))

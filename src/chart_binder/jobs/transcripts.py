@@ -18,9 +18,9 @@ from chart_binder.domain.records import DecisionRecord
 from chart_binder.files import convert_json, decode_json, read_file
 from chart_binder.jobs.stored_decisions import path_bytes
 from chart_binder.llm.answer import ANSWER_KEYS, read_answer
-from chart_binder.llm.events import ReadingEvent, ReplayedRun, ResultEvent, StartEvent, read_run
+from chart_binder.llm.events import Playback, ReadingEvent, ResultEvent, StartEvent, read_run
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
-from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.llm.react_adjudicator import ReActAdjudicator, RunSetup
 from chart_binder.llm.result import AdjudicationResult
 from chart_binder.llm.tools import default_tools, turned_off, with_installed_tools
 from chart_binder.react.dialect import Dialect, read_step
@@ -209,17 +209,20 @@ def replay(path: Path, on_event: EventHandler | None = None) -> AdjudicationResu
             " its file"
         )
     config = with_installed_tools(_options(LLMConfig, run, "llm", path))
-    adjudicator = ReActAdjudicator(
-        config.model_copy(update={"enabled": True}),
-        chat=ReplayedRun(recorded.events),
+    rules = _options(RulesConfig, run, "rules", path)
+    setup = RunSetup(
         on_event=on_event,
-        rules_config=_options(RulesConfig, run, "rules", path),
+        rules=rules,
         prompt=_recorded_prompt(run, path),
         reads_prose=run.options.get("reads_prose") is not False,
     )
+    adjudicator = ReActAdjudicator(
+        config.model_copy(update={"enabled": True}),
+        setup=setup,
+        playback=Playback.of(recorded.events),
+    )
     trace = None
     if recorded.bundle and run.options.get("asks") == "year":
-        rules = _options(RulesConfig, run, "rules", path)
         trace = year_case(recorded.bundle, decide(recorded.bundle, rules), rules)
     return adjudicator.adjudicate(run.evidence, trace)
 

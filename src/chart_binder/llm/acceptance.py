@@ -19,7 +19,7 @@ from chart_binder.llm.research import Research, further_steps, remark_on
 from chart_binder.llm.result import AdjudicationResult, Check, Fact, Outcome, RulesAgreement
 from chart_binder.llm.second_reading import SecondReader
 from chart_binder.llm.verification import Verifier
-from chart_binder.react.dialect import Classic, Dialect
+from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import AnswerRefusedError
 from chart_binder.react.steps import Observation
 from chart_binder.react.transcript import ObservationEvent, ReplyEvent
@@ -36,24 +36,25 @@ _MAX_TOLD = 3
 
 @dataclass(slots=True)
 class AnswerChecker:
-    """Examines answers against the evidence and against what was read in this run.
+    """Checks answers against the evidence and against what was read in this run.
 
-    `can_look_up` says whether there are tools, so that sending a fact back may help.
+    `tools` are the names of the tools that the model has.
     """
 
     case: OpenCase
-    record: RunLog
+    log: RunLog
     reader: SecondReader
     finder: RecordFinder
-    can_look_up: bool
-    pending: AdjudicationResult | None = None
-    """What the last answer comes to that was sent back."""
-    added: dict[str, RecordingCandidate] = field(default_factory=dict)
+    tools: Collection[str]
+    dialect: Dialect
+    pending: AdjudicationResult | None = field(default=None, init=False)
+    """The result of the last answer that was sent back."""
+    added: dict[str, RecordingCandidate] = field(default_factory=dict, init=False)
     """The recordings that records named in answers have added to the evidence, by id."""
-    tools: Collection[str] = ()
-    """The names of the tools that the model has."""
-    dialect: Dialect = field(default_factory=Classic)
-    _sent_back: set[str] = field(default_factory=set)
+    _sent_back: set[str] = field(default_factory=set, init=False)
+    """The kinds of problems for which an answer was sent back."""
+    _is_sending_back: bool = field(default=False, init=False)
+    """Whether the next observation is the advice on an answer that was sent back."""
 
     def read(self, text: str, is_last: bool) -> AdjudicationResult:  # noqa: FBT001 (the loop's)
         """Return what an answer comes to, without what is known of the run.
@@ -75,13 +76,13 @@ class AnswerChecker:
         new = {key: text for key, text in problems.items() if key not in self._sent_back}
         if new and not is_last:
             self._sent_back |= new.keys()
-            self.pending = result
+            self.pending, self._is_sending_back = result, True
             raise AnswerRefusedError(f"{SENT_BACK} {next(iter(new.values()))}.{self._next_step()}")
         return result
 
     def research(self) -> Research:
         """Return what was read so far, seen from the open questions."""
-        return Research(self.case, read_documents(self.record.events))
+        return Research(self.case, read_documents(self.log.events))
 
     @property
     def likely(self) -> str:
@@ -96,16 +97,17 @@ class AnswerChecker:
 
     def remark(self, observation: Observation) -> str:
         """Return what all that was read would settle, once this observation is read, too."""
-        observed = ObservationEvent.of(observation, 0)
-        if (observation.error or "").startswith(SENT_BACK):
+        if self._is_sending_back:
+            self._is_sending_back = False
             return ""
-        research = Research(self.case, read_documents((*self.record.events, observed)))
-        steps = further_steps(research, self.tools, (*self.record.events, observed))
-        turns_left = self.case.config.max_iterations - len(self.record.all(ReplyEvent))
+        observed = ObservationEvent.of(observation, 0)
+        research = Research(self.case, read_documents((*self.log.events, observed)))
+        steps = further_steps(research, self.tools, (*self.log.events, observed))
+        turns_left = self.case.config.max_iterations - len(self.log.all(ReplyEvent))
         return remark_on(research, steps, is_last=turns_left <= 1).shown(self.dialect)
 
     def _next_step(self) -> str:
-        step = next(further_steps(self.research(), self.tools, self.record.events), None)
+        step = next(further_steps(self.research(), self.tools, self.log.events), None)
         return f" Write next:\n{self.dialect.render(step)}" if step else ""
 
     def _examine(self, answer: ParsedAnswer) -> tuple[AdjudicationResult, Mapping[str, str]]:
@@ -115,8 +117,8 @@ class AnswerChecker:
         answer = replace(answer, crg=self._group_of(answer.crg))
         crg = answer.crg if self._is_known(answer.crg, case.labels.titles) else None
         rr, misplaced = self._release(crg, answer.rr)
-        documents = read_documents(self.record.events)
-        turn = len(self.record.all(ReplyEvent))
+        documents = read_documents(self.log.events)
+        turn = len(self.log.all(ReplyEvent))
         verifier = Verifier(case, documents, self.reader, self.finder, turn)
         found = Research(case, documents).facts()
         facts, contradictions = verifier.verify((*answer.facts, *found))
@@ -319,7 +321,7 @@ class AnswerChecker:
             group = self.case.labels.name_of(verdict.crg)
             if verdict.crg != self._remarked:
                 found["rules"] = f"the rules give {group}, and you chose otherwise"
-        if is_decided or not self.can_look_up:
+        if is_decided or not self.tools:
             return found
         for check in checks:
             if not check.passed and check.name in _MENDABLE:
@@ -342,9 +344,7 @@ class AnswerChecker:
         return representative(self.case.bundle, crg, self.case.rules), named
 
     def _is_known(self, identifier: str | None, candidates: Container[str]) -> bool:
-        return (
-            identifier is None or identifier in candidates or identifier in self.record.found_ids()
-        )
+        return identifier is None or identifier in candidates or identifier in self.log.found_ids()
 
 
 def _missing(checks: Sequence[Check]) -> str:

@@ -1,8 +1,9 @@
 """The transcript of an adjudicator's run: the events about evidence, and a run played again."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -87,9 +88,19 @@ class EvidenceEvent(Event, frozen=True, tag="evidence"):
 
 
 class ResultEvent(Event, frozen=True, tag="result"):
-    """The result of the run."""
+    """The result of the run.
+
+    `interruption` says what ended the run after an answer was sent back; without one, the result's
+    `problem` says why there is no answer.
+    """
 
     result: dict[str, object]
+    interruption: str | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def ended_by(self) -> str:
+        """What ended the run before an answer was taken; empty if an answer was taken."""
+        return self.interruption or str(self.result.get("problem") or "")
 
 
 AnyRunEvent: TypeAlias = EngineEvent | StartEvent | ReadingEvent | EvidenceEvent | ResultEvent
@@ -108,81 +119,102 @@ class ReadingScript:
     `unclear`.
     """
 
-    def __init__(self, lines: Iterable[ReadingEvent]) -> None:
-        self._left = list(lines)
+    def __init__(self, lines: Iterable[ReadingEvent] = ()) -> None:
+        self._unused = list(lines)
 
     def reply(self, question: ReadingEvent) -> Reply:
-        """Return the reply to a question; raise `ChatError` if the recorded run got none."""
+        """Return the reply to a question. Raises `ChatError` if the recorded run got none."""
 
-        def fits(line: ReadingEvent) -> tuple[bool, bool] | None:
-            same = line.content == question.content, line.source == question.source
-            is_other = (line.content and not same[0]) or (line.source and not same[1])
-            return None if is_other or line.kind != question.kind else same
+        def match(line: ReadingEvent) -> tuple[bool, bool] | None:
+            """Return whether passage and source are the question's; None for another question."""
+            matches = line.content == question.content, line.source == question.source
+            differs = (line.content and not matches[0]) or (line.source and not matches[1])
+            return None if differs or line.kind != question.kind else matches
 
-        fitting = [(fit, -at) for at, line in enumerate(self._left) if (fit := fits(line))]
-        if not fitting:
+        candidates = [
+            (matches, -index) for index, line in enumerate(self._unused) if (matches := match(line))
+        ]
+        if not candidates:
             return msgspec.structs.replace(question, reading="unclear").reply
-        line = self._left.pop(-max(fitting)[1])
+        line = self._unused.pop(-max(candidates)[1])
         if line.reading == NOT_ANSWERED:
             raise ChatError("the second reading was not answered")
         return line.reply
 
 
-def scripted_reply(chat: ChatModel, question: ReadingEvent) -> Reply | None:
-    """Return the reply that a transcript or a script holds for a second reading.
+@dataclass(frozen=True, slots=True)
+class Playback:
+    """What a recorded or scripted run holds, used in place of what a live run asks for.
 
-    Returns None for any other model, which must be asked. Raises `ChatError`.
+    `chat` plays the replies and `readings` the second readings. `opening_calls` are made before the
+    first reply. `records` holds what was found at MusicBrainz; if it is None, MusicBrainz is asked.
+    A whole recording also has its `start` and its `calls` with their results.
     """
-    script = getattr(chat, "readings", None)
-    if isinstance(script, ReadingScript):
-        return script.reply(question)
-    if not isinstance(chat, Scripted):
-        return None
-    is_answered = question.kind == "support" and chat.readings
-    left = [ReadingEvent(reading=chat.readings.pop(0))] if is_answered else ()
-    return ReadingScript(left).reply(question)
 
+    chat: ChatModel
+    readings: ReadingScript
+    opening_calls: tuple[ToolCall, ...] = ()
+    records: Mapping[str, EvidenceEvent] | None = None
+    calls: RecordedCalls | None = None
+    start: StartEvent = field(default_factory=StartEvent)
 
-class ReplayedRun(Replay):
-    """A chat model that plays a run: also its second readings and the records that it looked up."""
-
-    def __init__(self, events: Iterable[AnyEvent], model_id: str = "replay") -> None:
+    @classmethod
+    def of(cls, events: Iterable[AnyEvent], model_id: str = "replay") -> "Playback":
+        """Return what plays the events of a transcript; `model_id` is for one without a start."""
         recorded = tuple(events)
-        run = next((event for event in recorded if isinstance(event, StartEvent)), StartEvent())
-        ends = (event.result.get("problem") for event in recorded if isinstance(event, ResultEvent))
-        # The problem of the answer comes first, what ended the run after it.
-        problem = next((end.rpartition("; then ")[2] for end in ends if isinstance(end, str)), "")
-        super().__init__(recorded, run.model_id or model_id, problem)
-        self.calls = RecordedCalls(recorded)
-        self.readings = ReadingScript(
-            event for event in recorded if isinstance(event, ReadingEvent)
+        start = next((event for event in recorded if isinstance(event, StartEvent)), StartEvent())
+        endings = (event.ended_by for event in recorded if isinstance(event, ResultEvent))
+        calls = RecordedCalls(recorded)
+        return cls(
+            Replay(recorded, start.model_id or model_id, next(filter(None, endings), "")),
+            ReadingScript(event for event in recorded if isinstance(event, ReadingEvent)),
+            tuple(calls.opening_calls()),
+            {event.record: event for event in recorded if isinstance(event, EvidenceEvent)},
+            calls,
+            start,
         )
-        self.records = {
-            event.record: event for event in recorded if isinstance(event, EvidenceEvent)
-        }
-        self._evidence_hash = run.evidence_hash
-        self._tools = run.options.get("tools")
 
-    def opening(self, evidence_hash: str) -> tuple[Message, ...]:
-        """Return the messages that opened the conversation, if they were about this evidence."""
-        return self.calls.opening_messages if self._evidence_hash == evidence_hash else ()
+    def opening_about(self, evidence: str) -> tuple[Message, ...]:
+        """Return the recorded opening, if it was about the evidence with this hash."""
+        if self.calls is None or self.start.evidence_hash != evidence:
+            return ()
+        return self.calls.opening_messages
 
-    def opening_calls(self) -> Iterator[ToolCall]:
-        """Yield the calls that code made before the first reply, as they were recorded."""
-        return self.calls.opening_calls()
-
-    def tools_of(self, installed: Collection[str]) -> Collection[str]:
-        """Return the names of the tools that the model had, or those installed for a canned run."""
-        return self._tools if isinstance(self._tools, list) else installed
+    def tool_names(self, installed: Collection[str]) -> Collection[str]:
+        """Return the names of the tools that the model had, by default those installed."""
+        names = self.start.options.get("tools")
+        return names if isinstance(names, list) else installed
 
 
-def connect(config: "LLMConfig") -> ReplayedRun:
-    """Return a model that plays the transcript file `model_id`; raise `ConfigError`."""
+@runtime_checkable
+class PlayedModel(ChatModel, Protocol):
+    """A chat model of a test, which brings the rest of its canned run along."""
+
+    @property
+    def playback(self) -> Playback:
+        """What it plays besides its replies."""
+
+
+def playback_of(chat: ChatModel) -> Playback | None:
+    """Return what a scripted or a canned model plays; None for a model that is asked."""
+    if isinstance(chat, Scripted):
+        readings = (ReadingEvent(reading=reading) for reading in chat.readings)
+        return Playback(chat, ReadingScript(readings))
+    return chat.playback if isinstance(chat, PlayedModel) else None
+
+
+def read_playback(config: "LLMConfig") -> Playback:
+    """Return what plays the transcript file `model_id`. Raises `ConfigError`."""
     path = Path(config.model_id)
     try:
         lines = read_file(path).splitlines(keepends=True)
-        return ReplayedRun(read_run(lines), model_id=path.name)
+        return Playback.of(read_run(lines), model_id=path.name)
     except CanonError as error:
         raise ConfigError(f"llm.model_id: {error}") from error
     except TranscriptDefectError as error:
         raise ConfigError(f"llm.model_id: {str(path)!r} is not a transcript: {error}") from error
+
+
+def connect(config: "LLMConfig") -> ChatModel:
+    """Return a model that plays the transcript file `model_id`. Raises `ConfigError`."""
+    return read_playback(config).chat

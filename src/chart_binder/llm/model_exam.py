@@ -21,7 +21,7 @@ from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.files import convert_json, decode_json
 from chart_binder.llm.answer import ANSWER_KEYS, read_answer
-from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.llm.react_adjudicator import ReActAdjudicator, RunSetup
 from chart_binder.llm.second_reading import FIRST_RELEASE, UNCLEAR, ask_reading, inquiry
 from chart_binder.react.conversation import ChatError, ChatModel, GenerationOptions, Message, Reply
 from chart_binder.react.dialect import Dialect, read_step
@@ -203,8 +203,7 @@ def play(run: ExamRun, config: LLMConfig, chat: ChatModel) -> bool:
         config.model_copy(update=changed),
         chat=heard,
         tools=_tools(run),
-        on_event=events.append,
-        reads_prose=False,
+        setup=RunSetup(on_event=events.append, reads_prose=False),
     )
     adjudicator.adjudicate(run.bundle, decide(run.bundle, RulesConfig()))
     if heard.problem:

@@ -3,11 +3,14 @@
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from chart_binder import plugins
 from chart_binder.config import LLMConfig, RulesConfig
@@ -16,20 +19,33 @@ from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_
 from chart_binder.domain.verdict import Open, Verdict
 from chart_binder.llm.acceptance import AnswerChecker
 from chart_binder.llm.answer import ANSWER_KEYS, final_request
-from chart_binder.llm.events import ReadingEvent, ReplayedRun, ResultEvent, StartEvent
+from chart_binder.llm.events import (
+    Playback,
+    ReadingEvent,
+    ResultEvent,
+    StartEvent,
+    playback_of,
+    read_playback,
+)
 from chart_binder.llm.evidence_markdown import evidence_markdown
 from chart_binder.llm.open_case import OpenCase
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
-from chart_binder.llm.recording import RecordFinder, Records, RunLog, failed_services, record_run
+from chart_binder.llm.recording import (
+    FindRecordings,
+    RecordFinder,
+    RunLog,
+    failed_services,
+    record_run,
+)
 from chart_binder.llm.research import SEARCH, first_search, linked_search
 from chart_binder.llm.result import AdjudicationResult, Outcome, Usage
 from chart_binder.llm.second_reading import SecondReader
-from chart_binder.llm.tools import LinksOf, default_tools, linked_pages
+from chart_binder.llm.tools import FindLinks, default_tools, linked_pages
 from chart_binder.react.conversation import ChatError, ChatModel, Message, UnreachableError
 from chart_binder.react.dialect import Dialect
-from chart_binder.react.loop import EndedBy, Ending, Hooks, Limits, Task, converse
+from chart_binder.react.loop import EndedBy, Ending, FinalRequest, Hooks, Limits, Task, converse
 from chart_binder.react.steps import ToolCall
-from chart_binder.react.tools import RunContext, Tool, Toolbox
+from chart_binder.react.tools import RunContext, Toolbox, ToolLike
 from chart_binder.react.transcript import (
     EventHandler,
     MessageEvent,
@@ -39,66 +55,92 @@ from chart_binder.react.transcript import (
 )
 from chart_binder.rules.labels import Labels
 
+if TYPE_CHECKING:
+    from chart_binder.musicbrainz.tool import Open as OpenMusicBrainz
+    from chart_binder.web.searxng import SearxngClient
+
 ASK_AGAIN_S = 60.0
-"""How long a model at whose address nothing answered is not asked."""
+"""Seconds for which a model is not asked after nothing answered at its address."""
 _MAX_TITLES = 12
 _NOT_RECORDED: dict[str, Any] = {"base_url": True, "api_key_env": True, "searxng": {"url"}}
 """Addresses may hold passwords, and a replay needs none."""
 
 
+@dataclass(frozen=True, slots=True)
+class RunSetup:
+    """How an adjudicator works beside its configuration; every part has a default.
+
+    `on_event` is called with every event of a run, `on_token` with every piece of a reply. `reader`
+    is the model that answers second readings, and `reads_prose` whether it may read prose (`canon
+    model check`). `musicbrainz` opens MusicBrainz for the tool of that name, `find_recordings`
+    finds what a record there adds to the evidence, and `find_links` what it links groups to.
+    """
+
+    on_event: EventHandler | None = None
+    on_token: Callable[[str], None] | None = None
+    rules: RulesConfig = field(default_factory=RulesConfig)
+    prompt: Prompt | None = None
+    reader: ChatModel | None = None
+    reads_prose: bool = True
+    musicbrainz: "OpenMusicBrainz | None" = None
+    find_recordings: FindRecordings | None = None
+    find_links: FindLinks | None = None
+
+
+_DEFAULT_SETUP = RunSetup()
+
+
 class ReActAdjudicator:
     """Asks a model about a case that the rules leave open, in a ReAct loop with tools.
 
-    Everything after `config` has a default built from configuration. `searxng` is a search client,
-    `musicbrainz` what opens MusicBrainz for its tool, `records` what finds there what a record adds
-    to the evidence, `links` what it links release groups to; `reader` answers second readings, and
-    `reads_prose` says whether it may read prose (`canon model check`); `record` is a folder for
-    transcripts; `on_event` is called with every event, `on_token` with every piece of a reply.
-    Nothing is opened before `adjudicate`; threads may share one adjudicator as far as they may
-    share `chat`.
+    `config` describes the model, the tools and the dialect; `chat`, `tools`, `dialect` and the
+    client `searxng` replace them. `record` is the folder for transcripts. `setup` holds the rest.
+    If there is a `playback`, its run is played again in place of `chat`. Nothing is opened before
+    `adjudicate`. Threads may share one adjudicator as far as they may share `chat`.
 
-    Raises `PluginError` for what is not installed, `ConfigError` for an unknown placeholder in the
-    configured prompt.
+    Raises `PluginError` for a plug-in that is not installed, and `ConfigError` for an unknown
+    placeholder in the configured prompt.
     """
 
     def __init__(
         self,
         config: LLMConfig,
         *,
-        searxng: object | None = None,
+        searxng: "SearxngClient | None" = None,
         chat: ChatModel | None = None,
-        tools: Sequence[Tool | Callable[..., object]] | None = None,
+        tools: Sequence[ToolLike] | None = None,
         dialect: Dialect | None = None,
         record: Path | None = None,
-        on_event: EventHandler | None = None,
-        rules_config: RulesConfig | None = None,
-        on_token: Callable[[str], None] | None = None,
-        prompt: Prompt | None = None,
-        musicbrainz: object | None = None,
-        records: Records | None = None,
-        links: LinksOf | None = None,
-        reader: ChatModel | None = None,
-        reads_prose: bool = True,
+        setup: RunSetup = _DEFAULT_SETUP,
+        playback: Playback | None = None,
     ) -> None:
         self._config = config
         self._record = record
-        self._on_event = on_event
-        self._on_token = on_token
-        self._records = records
-        self._links = links if config.tools.wikipedia else None
-        self._reads_prose = reads_prose
+        self._setup = setup
+        self._find_links = setup.find_links if config.tools.wikipedia else None
         self._unreachable, self._ask_again_at = "", 0.0
-        self._rules_config = rules_config or RulesConfig()
         if config.enabled:
-            self._prompt = prompt or configured_prompt(config.prompt)
-            self._numbers = prompt_numbers(config, self._rules_config)
-            self._chat: ChatModel = chat or load_model(config)
-            self._reader = reader or self._chat
-            if reader is None and chat is None and config.acceptance.reader_model_id:
-                self._reader = load_reader(config)
+            self._prompt = setup.prompt or configured_prompt(config.prompt)
+            self._numbers = prompt_numbers(config, setup.rules)
+            self._choose_models(chat, playback)
             self.dialect = dialect or plugins.load("chart_binder.dialects", config.dialect)()
-            offered = default_tools(config, searxng, musicbrainz) if tools is None else tools
+            offered = default_tools(config, searxng, setup.musicbrainz) if tools is None else tools
             self._tools = Toolbox(offered).tools
+
+    def _choose_models(self, chat: ChatModel | None, playback: Playback | None) -> None:
+        """Set the model, the one that answers second readings, and what is played, if anything."""
+        config, reader = self._config, self._setup.reader
+        if playback is None and chat is None and config.provider == "replay":
+            playback = read_playback(config)
+        elif playback is None and chat is not None:
+            playback = playback_of(chat)
+        self._playback = playback
+        self._chat: ChatModel = playback.chat if playback else chat or load_model(config)
+        if reader is None and chat is None and not playback and config.acceptance.reader_model_id:
+            reader = load_reader(config)
+        self._reader = reader or self._chat
+        played = playback_of(reader) if reader else playback
+        self._readings = played.readings if played else None
 
     def adjudicate(
         self,
@@ -107,21 +149,25 @@ class ReActAdjudicator:
     ) -> AdjudicationResult:
         """Return the result; `decision_trace` says why the case is open.
 
-        If its question is of the kind `year`, the rules decide the group, and the year of the first
-        release is asked for.
+        If one of its questions is of the kind `year`, the model is asked for the year of the first
+        release, because the rules decide the group.
 
         Raises `EvidenceError` for an ill-formed bundle; whatever else goes wrong is an outcome.
-        Once nothing answers at the model's address, it is not asked for `ASK_AGAIN_S`.
+        After a request to which nothing answered, the model is not asked for `ASK_AGAIN_S` seconds.
         """
         bundle = read_bundle(evidence_bundle)
         if not self._config.enabled:
-            known, problem = evidence_hash(bundle), "LLM adjudication is disabled"
-            return AdjudicationResult(Outcome.ERROR, problem=problem, evidence_hash=known)
-        problem = self._unreachable
-        if problem and time.monotonic() < self._ask_again_at:
-            known = evidence_hash(bundle)
             return AdjudicationResult(
-                Outcome.ERROR, problem=problem, evidence_hash=known, is_unreachable=True
+                Outcome.ERROR,
+                problem="LLM adjudication is disabled",
+                evidence_hash=evidence_hash(bundle),
+            )
+        if self._unreachable and time.monotonic() < self._ask_again_at:
+            return AdjudicationResult(
+                Outcome.ERROR,
+                problem=self._unreachable,
+                evidence_hash=evidence_hash(bundle),
+                is_unreachable=True,
             )
         questions = decision_trace.questions if isinstance(decision_trace, Open) else ()
         asks_year = any(question.kind == "year" for question in questions)
@@ -134,49 +180,54 @@ class ReActAdjudicator:
         return self._prompt.render(self.dialect, self._tools, self._numbers)
 
     def _run(self, bundle: EvidenceBundle, markdown: str, *, asks_year: bool) -> AdjudicationResult:
-        """Run the conversation about the evidence."""
-        chat, run = self._chat, self._run_event(bundle, asks_year=asks_year)
-        context = RunContext(search_topic(bundle))
-        linked = (linked_pages(bundle, self._config, self._links),) if self._links else ()
-        toolbox = Toolbox((tool.for_run(context) for tool in self._tools), linked)
-        replayed = chat.opening(run.evidence_hash) if isinstance(chat, ReplayedRun) else ()
-        opening = replayed or (
+        """Run the conversation about the evidence, and record it."""
+        start, playback = self._start_event(bundle, asks_year=asks_year), self._playback
+        recorded = playback.opening_about(start.evidence_hash) if playback else ()
+        opening = recorded or (
             Message("system", self.system_prompt()),
             Message("user", markdown),
         )
-        with record_run(run, self._record, self._on_event) as record:
-            record(run)
+        with record_run(start, self._record, self._setup.on_event) as log:
+            log(start)
             for message in opening:
-                record(MessageEvent(message.role, message.content))
-            deadline = time.monotonic() + self._config.max_run_s
-            reader = SecondReader(
-                self._reader, record, lambda: deadline - time.monotonic(), self._reads_prose
-            )
-            recorded = getattr(chat, "records", None)  # of a run that is replayed
-            find = self._records if recorded is None else None
-            finder = RecordFinder(record, find, recorded or {}, lambda: deadline - time.monotonic())
-            labels = Labels.of(bundle)
-            case = OpenCase(bundle, labels, self._rules_config, self._config, asks_year)
-            names: Collection[str] = [tool.name for tool in self._tools]
-            names = chat.tools_of(names) if isinstance(chat, ReplayedRun) else names
-            examination = AnswerChecker(
-                case, record, reader, finder, bool(names), tools=names, dialect=self.dialect
-            )
-            ending = self._converse(toolbox, opening, examination)
-            # An answer that was sent back stands where no other came after it.
-            answer = ending.answer or examination.pending
-            result = _result(answer, ending, run, record, self.dialect)
+                log(MessageEvent(message.role, message.content))
+            checker = self._checker(bundle, log, asks_year=asks_year)
+            ending = self._converse(opening, checker)
+            # An answer that was sent back stands if no other answer followed it.
+            answer = ending.answer or checker.pending
+            result = _result(answer, ending, start, log, self.dialect)
             if ending.problem and ending.problem == self._unreachable:
-                result = msgspec.structs.replace(result, is_unreachable=True)
-            record(ResultEvent(result.to_dict() | {"transcript": None}))
+                result = replace(result, is_unreachable=True)
+            interruption = ending.problem if answer and ending.problem else UNSET
+            log(ResultEvent(result.to_dict() | {"transcript": None}, interruption))
         return result
 
+    def _checker(self, bundle: EvidenceBundle, log: RunLog, *, asks_year: bool) -> AnswerChecker:
+        """Return what checks the answers of a run; its clock starts now."""
+        setup, playback = self._setup, self._playback
+        deadline = time.monotonic() + self._config.max_run_s
+
+        def seconds_left() -> float:
+            return deadline - time.monotonic()
+
+        reader = SecondReader(self._reader, log, seconds_left, setup.reads_prose, self._readings)
+        recorded = playback.records if playback else None
+        find = setup.find_recordings if recorded is None else None
+        finder = RecordFinder(log, find, recorded or {}, seconds_left)
+        case = OpenCase(bundle, Labels.of(bundle), setup.rules, self._config, asks_year)
+        names: Collection[str] = [tool.name for tool in self._tools]
+        names = playback.tool_names(names) if playback else names
+        return AnswerChecker(case, log, reader, finder, tools=names, dialect=self.dialect)
+
+    def _toolbox(self, bundle: EvidenceBundle) -> Toolbox:
+        context, find_links = RunContext(search_topic(bundle)), self._find_links
+        linked = (linked_pages(bundle, self._config, find_links),) if find_links else ()
+        return Toolbox((tool.for_run(context) for tool in self._tools), linked)
+
     def _converse(
-        self, toolbox: Toolbox, opening: Sequence[Message], examination: AnswerChecker
+        self, opening: Sequence[Message], checker: AnswerChecker
     ) -> Ending[AdjudicationResult]:
-        config, chat = self._config, self._chat
-        replay = chat if isinstance(chat, ReplayedRun) else None
-        labels, record, finder = examination.case.labels, examination.record, examination.finder
+        config, case, log = self._config, checker.case, checker.log
         limits = Limits(
             iterations=config.max_iterations,
             observation_chars=config.fetch.max_chars,
@@ -186,49 +237,49 @@ class ReActAdjudicator:
             num_ctx=config.num_ctx,
             max_tokens=config.max_tokens,
         )
+
+        def request() -> FinalRequest:
+            return final_request(case.labels, checker.finder.shown(), checker.likely)
+
         task = Task(
             opening,
-            examination.read,
+            checker.read,
             ANSWER_KEYS,
-            self._opening_calls(examination),
-            (lambda: final_request(labels, finder.shown(), examination.likely))
-            if config.final_turn == "force"
-            else None,
+            self._opening_calls(checker),
+            request if config.final_turn == "force" else None,
         )
-        hooks = Hooks(record, self._on_token, examination.remark)
+        hooks = Hooks(log, self._setup.on_token, checker.remark)
+        toolbox = self._toolbox(case.bundle)
+        calls = self._playback.calls if self._playback else None
         try:
-            recording = replay.calls if replay else None
-            return converse(chat, self.dialect, toolbox, task, hooks, limits, recording)
+            return converse(self._chat, self.dialect, toolbox, task, hooks, limits, calls)
         except ChatError as error:
             if isinstance(error, UnreachableError):
                 self._unreachable = str(error)
                 self._ask_again_at = time.monotonic() + ASK_AGAIN_S
-            turns = len(record.all(ReplyEvent))
+            turns = len(log.all(ReplyEvent))
             return Ending(turns, problem=str(error), ended_by=EndedBy.MODEL)
 
-    def _opening_calls(self, examination: AnswerChecker) -> Iterator[ToolCall]:
-        """Yield what code looks up before the model is asked; in a script, what is recorded."""
-        recorded: Callable[[], Iterator[ToolCall]] | None = getattr(
-            self._chat, "opening_calls", None
-        )
-        if recorded:
-            yield from recorded()
+    def _opening_calls(self, checker: AnswerChecker) -> Iterator[ToolCall]:
+        """Yield what code looks up before the model is asked; in a playback, what it holds."""
+        if self._playback:
+            yield from self._playback.opening_calls
             return
-        reading = linked_search(examination.research()) if self._links else None
+        reading = linked_search(checker.research()) if self._find_links else None
         if reading:
             yield reading
-        can_search = self._config.first_search and SEARCH in examination.tools
-        search = first_search(examination.research()) if can_search else None
-        if search and not examination.research().is_settled:
+        can_search = self._config.first_search and SEARCH in checker.tools
+        search = first_search(checker.research()) if can_search else None
+        if search and not checker.research().is_settled:
             yield search
 
-    def _run_event(self, bundle: EvidenceBundle, *, asks_year: bool) -> StartEvent:
+    def _start_event(self, bundle: EvidenceBundle, *, asks_year: bool) -> StartEvent:
         options: dict[str, object] = {
             "llm": self._config.model_dump(mode="json", exclude=_NOT_RECORDED),
-            "rules": self._rules_config.model_dump(mode="json"),
+            "rules": self._setup.rules.model_dump(mode="json"),
             "tools": [tool.name for tool in self._tools],
         }
-        if not self._reads_prose:
+        if not self._setup.reads_prose:
             options["reads_prose"] = False
         if asks_year:
             options["asks"] = "year"
@@ -256,13 +307,13 @@ def load_model(config: LLMConfig) -> ChatModel:
 
 
 def load_reader(config: LLMConfig) -> ChatModel:
-    """Return the model that answers second readings: the configured one where no other is named.
+    """Return the model that answers second readings, by default the configured one.
 
     A replay answers them itself. Raises `PluginError` and `ConfigError`.
     """
-    named = config.acceptance.reader_model_id
-    is_other = named and config.provider != "replay"
-    return load_model(config.model_copy(update={"model_id": named}) if is_other else config)
+    model_id = config.acceptance.reader_model_id
+    has_model = model_id and config.provider != "replay"
+    return load_model(config.model_copy(update={"model_id": model_id}) if has_model else config)
 
 
 def search_topic(bundle: EvidenceBundle) -> str:
@@ -271,44 +322,52 @@ def search_topic(bundle: EvidenceBundle) -> str:
         group.title for recording in bundle.recording_candidates for group in recording.groups
     )
     names = (bundle.performer.name, bundle.recording_title, *titles)
-    known = dict.fromkeys(name for name in names if name)
-    return " / ".join(list(known)[: _MAX_TITLES + 2])
+    topics = dict.fromkeys(name for name in names if name)
+    return " / ".join(list(topics)[: _MAX_TITLES + 2])
 
 
 def _result(
-    result: AdjudicationResult | None,
+    answer: AdjudicationResult | None,
     ending: Ending[AdjudicationResult],
-    run: StartEvent,
-    record: RunLog,
+    start: StartEvent,
+    log: RunLog,
     dialect: Dialect,
 ) -> AdjudicationResult:
-    """Return what an answer came to, or the error that ended the run, with the facts of the run."""
-    if result is None:
-        findings = partial_findings(record.events, dialect)
+    """Return the result of the answer, or the error that ended the run, with figures of the run."""
+    if answer is None:
+        findings = partial_findings(log.events, dialect)
         result = AdjudicationResult(Outcome.ERROR, problem=ending.problem, rationale=findings)
     else:
-        failed = tuple(failed_services(record.events))
-        checks = (*result.checks, *failed)
-        problem = result.problem
-        if failed and result.crg_mbid is None:
-            problem = f"{problem}; {failed[0].detail}"
-        if ending.problem and problem:
-            problem = f"{problem}; then {ending.problem}"
-        result = msgspec.structs.replace(result, checks=checks, problem=problem)
-    answered: list[ReplyEvent | ReadingEvent] = [*record.all(ReplyEvent), *record.all(ReadingEvent)]
-    return msgspec.structs.replace(
+        failures = tuple(failed_services(log.events))
+        failure = failures[0].detail if failures and answer.crg_mbid is None else None
+        problem = problem_text(answer.problem, failure, ending.problem)
+        result = replace(answer, checks=(*answer.checks, *failures), problem=problem)
+    replies: list[ReplyEvent | ReadingEvent] = [*log.all(ReplyEvent), *log.all(ReadingEvent)]
+    return replace(
         result,
         iterations=ending.iterations,
         usage=Usage(
-            prompt_tokens=sum(reply.prompt_tokens or 0 for reply in answered),
-            completion_tokens=sum(reply.completion_tokens or 0 for reply in answered),
-            model_seconds=sum(reply.seconds for reply in answered),
-            tool_seconds=sum(seen.seconds for seen in record.all(ObservationEvent)),
-            readings=len(record.all(ReadingEvent)),
+            prompt_tokens=sum(reply.prompt_tokens or 0 for reply in replies),
+            completion_tokens=sum(reply.completion_tokens or 0 for reply in replies),
+            model_seconds=sum(reply.seconds for reply in replies),
+            tool_seconds=sum(observation.seconds for observation in log.all(ObservationEvent)),
+            readings=len(log.all(ReadingEvent)),
         ),
-        model_id=run.model_id,
-        dialect=run.dialect,
-        prompt_version=run.prompt_version,
-        evidence_hash=run.evidence_hash,
-        transcript=record.place,
+        model_id=start.model_id,
+        dialect=start.dialect,
+        prompt_version=start.prompt_version,
+        evidence_hash=start.evidence_hash,
+        transcript=log.place,
     )
+
+
+def problem_text(problem: str | None, failure: str | None, interruption: str | None) -> str | None:
+    """Return a sentence on an answer that was not accepted; None for one that was.
+
+    `problem` is what is wrong with the answer, `failure` what went wrong in a service that it
+    needed, and `interruption` what ended the run before a better answer.
+    """
+    if problem is None:
+        return None
+    text = f"{problem}; {failure}" if failure else problem
+    return f"{text}; then {interruption}" if interruption else text

@@ -2,7 +2,7 @@
 
 Only a record that the tool `musicbrainz` itself showed in this run may be named: what a page says
 is no record, though it print ids or imitate the tool. Whether a recording of it is the performance
-that is asked about is not the model's to say: see `Records`.
+that is asked about is not the model's to say: see `FindRecordings`.
 """
 
 import re
@@ -116,7 +116,7 @@ _MAX_LOOKED_UP = 4
 """Records of one run that are looked up, each with some requests."""
 
 
-class Records(Protocol):
+class FindRecordings(Protocol):
     """Finds at MusicBrainz what a record adds to the evidence."""
 
     def __call__(
@@ -140,7 +140,7 @@ class RecordFinder:
     """
 
     record: RunLog
-    find: Records | None
+    find: FindRecordings | None
     recorded: Mapping[str, EvidenceEvent]
     seconds_left: Callable[[], float]
     _events: dict[str, EvidenceEvent] = field(default_factory=dict)

@@ -22,7 +22,7 @@ from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.dates_in_text import Mention, find_dates, states
 from chart_binder.domain.patches import fact_words
 from chart_binder.llm.answer import object_schema
-from chart_binder.llm.events import NOT_ANSWERED, ReadingEvent, scripted_reply
+from chart_binder.llm.events import NOT_ANSWERED, ReadingEvent, ReadingScript
 from chart_binder.llm.prompt import fill_placeholders
 from chart_binder.llm.result import Reading
 from chart_binder.react.conversation import (
@@ -200,6 +200,7 @@ class SecondReader:
     on_event: EventHandler
     seconds_left: Callable[[], float]
     reads_prose: bool = True
+    script: ReadingScript | None = None
     asked: int = 0
     has_failed: bool = field(default=False, init=False)
     """Whether the model could not be asked."""
@@ -228,7 +229,8 @@ class SecondReader:
         self.asked += 1
         started = time.monotonic()
         try:
-            if reply := scripted_reply(self.chat, event):
+            if self.script:
+                reply = self.script.reply(event)
                 reading = asked.read(reply.content)
             else:
                 reading, reply = ask_reading(self.chat, asked, self.seconds_left())

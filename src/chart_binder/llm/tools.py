@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from chart_binder import plugins
 from chart_binder.config import LLMConfig, PromptConfig, ToolsConfig
@@ -14,6 +14,10 @@ from chart_binder.react.conversation import wrap_plugin_errors
 from chart_binder.react.steps import Document, Observation
 from chart_binder.react.tool_definition import ToolDefectError
 from chart_binder.react.tools import ServiceFailedError, Tool, tool_of
+
+if TYPE_CHECKING:
+    from chart_binder.musicbrainz.tool import Open as OpenMusicBrainz
+    from chart_binder.web.searxng import SearxngClient
 
 _GROUP: Final = "chart_binder.tools"
 _SEARCH: Final = "web_search"
@@ -54,7 +58,9 @@ def unknown_tool_names(config: ToolsConfig) -> Iterator[tuple[str, str]]:
 
 
 def default_tools(
-    config: LLMConfig, searxng: object | None = None, musicbrainz: object | None = None
+    config: LLMConfig,
+    searxng: "SearxngClient | None" = None,
+    musicbrainz: "OpenMusicBrainz | None" = None,
 ) -> tuple[Tool, ...]:
     """Return the tools that are installed and on; none opens a socket yet.
 
@@ -73,11 +79,11 @@ def default_tools(
     return tools
 
 
-LinksOf: TypeAlias = Callable[[Sequence[ReleaseGroupId]], Sequence[Link]]
+FindLinks: TypeAlias = Callable[[Sequence[ReleaseGroupId]], Sequence[Link]]
 """Returns what MusicBrainz links release groups to; raises `LookupFailedError`."""
 
 
-def linked_pages(bundle: EvidenceBundle, config: LLMConfig, links_of: LinksOf) -> Tool:
+def linked_pages(bundle: EvidenceBundle, config: LLMConfig, find_links: FindLinks) -> Tool:
     """Return the tool by which code reads what MusicBrainz links to the groups in question.
 
     A page that has the first date of its group in structure is shown a second time, as a statement
@@ -92,7 +98,7 @@ def linked_pages(bundle: EvidenceBundle, config: LLMConfig, links_of: LinksOf) -
         from chart_binder.web.passages import excerpt
 
         try:
-            links = links_of([ReleaseGroupId(group) for group in release_groups])
+            links = find_links([ReleaseGroupId(group) for group in release_groups])
         except LookupFailedError as error:
             raise ServiceFailedError("MusicBrainz could not be asked for links.") from error
         sources = read_linked(links, bundle, config)
