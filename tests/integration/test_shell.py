@@ -13,6 +13,7 @@ import pytest
 from chart_binder.cli.main import COMMANDS
 from chart_binder.cli.main import canon as root
 from chart_binder.cli.style import coloured
+from chart_binder.jobs.decision import State
 from integration.conftest import Canon
 from integration.terminal import walking
 
@@ -41,6 +42,8 @@ def test_a_shell_completes_commands_options_keys_and_values(
         terminal.enter("canon conf\tpat\t--js\t", '{"config":null')
         terminal.enter("canon config set llm.enab\ttr\t--dry\t", "llm.enabled = true")
         terminal.until("would be set in")
+        asked = "canon ls --format jsonl stat\tdeci\tcertain:y\t && echo as asked | tr a-z A-Z"
+        terminal.enter(asked, "AS ASKED")
 
 
 def test_words_are_completed_by_what_is_there(canon: Canon) -> None:
@@ -51,6 +54,14 @@ def test_words_are_completed_by_what_is_there(canon: Canon) -> None:
         ("canon transcript parse --dialect x", ["xml"]),
         ("canon tools run web_f", ["web_fetch"]),
         ("canon telepathy --off", ["--offline"]),
+        ("canon batch --only undecided,unm", ["undecided,unmatched"]),
+        ("canon review list --state rev", ["review"]),
+        ("canon ls a", ["artist:", "album:"]),
+        ("canon ls artist:", []),
+        ("canon ls st", [f"state:{state}" for state in State]),
+        ("canon ls state :", [*State]),  # as bash splits words
+        ("canon playlist state : decided,rev", ["decided,review"]),
+        ("canon ls certain:", ["certain:yes", "certain:no"]),
     ):
         asked = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
         ran = canon(_CANON_COMPLETE="bash_complete", **asked).must_end(0)

@@ -87,7 +87,9 @@ class _Duration(click.ParamType[float]):
 )
 @options.flag("--frozen", "Fetch no evidence: decide by what is stored.")
 @options.option(
-    "--only WHICH", f"Only files in these states, or of compilations: {', '.join(_ONLY)}."
+    "--only WHICH",
+    f"Only files in these states, or of compilations: {', '.join(_ONLY)}.",
+    shell_complete=options.completed(lambda: _ONLY),
 )
 @options.option(
     "--order",

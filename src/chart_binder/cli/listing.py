@@ -54,7 +54,21 @@ class _QueryCommand(click.Command):
         return super().parse_args(ctx, written)
 
 
-_query = click.argument("query", metavar="[QUERY]...", nargs=-1)
+def _complete_query(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+    """Complete a key of a query, or a value of a key that has few; bash splits at the colon."""
+    words = [*(context.params.get("query") or ()), begun]
+    if words[-1] == ":":
+        words.append("")
+    if len(words) > 2 and words[-2] == ":" and words[-3] in listing.KEYS:  # noqa: PLR2004 (key:value)
+        return [*options.completions(words[-1], listing.KEYS[words[-3]].values)]
+    name, colon, value = begun.partition(":")
+    keys = [name] if colon else [key for key in listing.KEYS if key.startswith(name)]
+    if len(keys) == 1 and keys[0] in listing.KEYS and (values := listing.KEYS[keys[0]].values):
+        return [f"{keys[0]}:{one}" for one in options.completions(value, values)]
+    return [] if colon else [f"{key}:" for key in keys]
+
+
+_query = click.argument("query", metavar="[QUERY]...", nargs=-1, shell_complete=_complete_query)
 
 
 def _sample_options(default: str = "") -> Callable[[Command], Command]:

@@ -187,8 +187,17 @@ def pass_session(command: Callable[..., R]) -> Callable[..., R]:
 def completed(
     names: Callable[[], Iterable[str]],
 ) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return what completes a word by names, which are looked up when a shell asks."""
-    return lambda _context, _parameter, begun: [name for name in names() if name.startswith(begun)]
+    """Return what completes a word, or the last of several with commas, by names.
+
+    They are looked up when a shell asks.
+    """
+    return lambda _context, _parameter, begun: [*completions(begun, names())]
+
+
+def completions(begun: str, names: Iterable[str]) -> Iterator[str]:
+    """Yield what a word may become whose last part, behind a comma, begins one of the names."""
+    before, comma, last = begun.rpartition(",")
+    return (f"{before}{comma}{name}" for name in names if name.startswith(last))
 
 
 def _policies() -> Iterable[str]:

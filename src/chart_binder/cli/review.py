@@ -110,6 +110,7 @@ _STATES = options.option(
     default=",".join(QUEUED),
     show_default=True,
     callback=_states,
+    shell_complete=options.completed(lambda: QUEUED),
 )
 _REASON = partial(options.option, "--reason", callback=_reason)
 _SHOWN_REASON = _REASON("Why, in your words: shown with the decision.", default="")

@@ -28,7 +28,9 @@ def completion(session: options.Session, shell: str) -> None:
     """
     del session
     root = click.get_current_context().find_root().command
-    click.echo(_SHELLS[shell](root, {}, "canon", COMPLETE).source())
+    source = _SHELLS[shell](root, {}, "canon", COMPLETE).source()
+    # click's script for fish cuts a value at a comma.
+    click.echo(source.replace('string split ","', 'string split -m 1 ","'))
 
 
 @click.command("man")

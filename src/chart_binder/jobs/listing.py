@@ -10,7 +10,7 @@ import math
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -28,7 +28,7 @@ from chart_binder.domain.records import (
 from chart_binder.domain.vocabulary import fold
 from chart_binder.errors import DamagedRecordError, UsageError
 from chart_binder.files import path_text
-from chart_binder.jobs.decision import Decision, read_states, year_of
+from chart_binder.jobs.decision import Decision, State, read_states, year_of
 from chart_binder.jobs.evaluate import CRG_RULES, RR_RULES
 from chart_binder.jobs.stored_decisions import (
     is_below,
@@ -290,27 +290,29 @@ def _is_certain(row: ListedDecision, answers: frozenset[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """How the value of a key is read (raises `ValueError`), and which decisions match it."""
+    """How the value of a key is read (raises `ValueError`), and which decisions match it.
+
+    `values` are those allowed, if they are few.
+    """
 
     read: Callable[[str], Any]
     matches: Callable[[ListedDecision, Any], bool]
+    values: Collection[str] = ()
 
 
+_BY, _YES_NO = ("rules", "llm", "override"), ("yes", "no")
 _RULES = dict.fromkeys(rule.partition(":")[2] for rule in (*CRG_RULES, *RR_RULES))
 KEYS: Mapping[str, _Key] = {
-    "state": _Key(read_states, lambda row, value: row.decision.state in value),
-    "rule": _Key(_read_rules, _is_by_rule),
-    "by": _Key(
-        _one_of("rules", "llm", "override"),
-        lambda row, value: row.decision.decided_by in value,
-    ),
+    "state": _Key(read_states, lambda row, value: row.decision.state in value, [*State]),
+    "rule": _Key(_read_rules, _is_by_rule, _RULES),
+    "by": _Key(_one_of(*_BY), lambda row, value: row.decision.decided_by in value, _BY),
     "artist": _Key(_read_text, lambda row, value: _holds(value, row.decision.artist)),
     "title": _Key(_read_text, lambda row, value: _holds(value, row.decision.title)),
     "album": _Key(_read_text, lambda row, value: _holds(value, row.album)),
     "group": _Key(_read_text, lambda row, value: _holds(value, row.decision.crg_title)),
     "year": _Key(_read_years, _is_of_years),
     "decade": _Key(_read_decades, _is_of_years),
-    "certain": _Key(_one_of("yes", "no"), _is_certain),
+    "certain": _Key(_one_of(*_YES_NO), _is_certain, _YES_NO),
     "path": _Key(_read_path, lambda row, value: is_below(row.kept.path, value)),
     "text": _Key(
         _read_text,
