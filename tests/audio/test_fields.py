@@ -287,7 +287,7 @@ def test_values_that_no_field_can_hold_are_refused(
 
 def row(field: TagField) -> str:
     cells = [
-        ", ".join(f"`{key.removeprefix(FREE)}`" for key in field.keys[family].written) or "-"
+        ", ".join(f"`{key.removeprefix(FREE)}`" for key in field.keys[family].primary) or "-"
         for family in FAMILIES
     ]
     return f"| {' | '.join((f'`{field.name}`', *cells))} |"
@@ -319,7 +319,10 @@ ANY_FIELDS = st.fixed_dictionaries(
     {},
     optional={
         field.name: st.lists(
-            FORMS.get(field.name, TEXT), min_size=1, max_size=3 if field.several else 1, unique=True
+            FORMS.get(field.name, TEXT),
+            min_size=1,
+            max_size=3 if field.is_multiple else 1,
+            unique=True,
         ).map(tuple)
         for field in (*FIELDS, *READ_ONLY_FIELDS)
         if field.name != "original_year"  # a part of the original date in WMA

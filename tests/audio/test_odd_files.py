@@ -304,5 +304,5 @@ def test_a_picture_is_not_kept_twice(tmp_path: Path) -> None:
 
 
 def test_a_damaged_record_of_the_former_file_is_named() -> None:
-    with pytest.raises(AudioError, match="the journal does not have the former file"):
+    with pytest.raises(AudioError, match="the journal cannot restore the old file"):
         Restoration.from_document(b"x")

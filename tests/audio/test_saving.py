@@ -228,8 +228,8 @@ def test_a_file_of_several_names_gets_a_copy_on_request(song: Path) -> None:
         (0o444, 0o777, r"it is read-only: make it writable \(chmod u\+w\)$"),
         pytest.param(0o644, 0o777, "this user may not write it", marks=AS_ROOT),
         # It may be written, but a new file would be this user's.
-        pytest.param(0o666, 0o777, "it belongs to user 0 and group 0, which this", marks=AS_ROOT),
-        (0o666, 0o555, "its folder may not be written, where a copy has to be made"),
+        pytest.param(0o666, 0o777, "it belongs to user 0 and group 0, to which", marks=AS_ROOT),
+        (0o666, 0o555, "its folder is not writable, and a copy has to be made"),
     ],
 )
 def test_a_file_that_this_user_may_not_replace_is_left_alone(
@@ -272,7 +272,7 @@ def test_what_may_only_be_appended_to_is_left_alone(
 @AS_ROOT
 def test_a_disk_without_room_for_the_copy_is_refused_before_writing(tmp_path: Path) -> None:
     with small_disk(tmp_path, "1m") as path:
-        must_be_refused(path, r"there is no room for a copy beside it \([0-9,]+ bytes are free")
+        must_be_refused(path, r"the disk has no room for a copy \([0-9,]+ bytes are free")
 
 
 @AS_ROOT
@@ -306,7 +306,7 @@ def test_a_file_changed_replaced_or_removed_meanwhile_is_noticed(song: Path) -> 
     for meanwhile, reason, left in (
         (edited, "another program changed it meanwhile", [song.name]),
         (replaced, "another program changed it meanwhile", [song.name]),
-        (removed, "went away", []),
+        (removed, "was removed", []),
     ):
         with pytest.raises(SaveError, match=reason):
             save_tags(song, changed, before_replace=meanwhile)

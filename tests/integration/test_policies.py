@@ -227,7 +227,7 @@ def test_a_track_that_was_not_found_gets_the_release_date_alone(
     ("hinder", "helps"),
     [
         (lambda file: file.chmod(0o444), "it is read-only: make it writable"),
-        (lambda file: file.with_suffix(".copy").hardlink_to(file), "put a copy in its place"),
+        (lambda file: file.with_suffix(".copy").hardlink_to(file), "use --copy-links to replace"),
     ],
     ids=["read-only", "hard link"],
 )

@@ -1,8 +1,8 @@
-"""The fields of tags that are read and written, and their keys in each form of tag.
+"""The tag fields that are read and written, and their keys in each tag format.
 
-A key is of a field if the table lists it, whatever its case, or if it has the letters of one that
-the table lists: programs write `MusicBrainz/AlbumId`, `MUSICBRAINZ ALBUM ID` or
-`musicbrainz_albumid`, and in MP4 put any word before it.
+A key belongs to a field if the table lists it, in any case, or if it has the same letters as a
+listed key: programs write `MusicBrainz/AlbumId`, `MUSICBRAINZ ALBUM ID` or `musicbrainz_albumid`,
+and put any word before it in MP4.
 """
 
 import re
@@ -21,28 +21,29 @@ FREE = "----:com.apple.iTunes:"
 
 @dataclass(frozen=True, slots=True)
 class FieldKeys:
-    """The keys of a field in one form of tag.
+    """The keys of a field in one tag format.
 
-    All of `written` are set, those of `also` where they are there; `gone` ones are removed, and
-    `stale` ones if the field changes: they say more about its former value.
+    When the field is set, all `primary` keys are set, `secondary` keys are set if the tag has them,
+    and `obsolete` keys are removed. `stale` keys give details of the old value and are removed if
+    the field changes.
     """
 
-    written: tuple[str, ...]
-    also: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
+    primary: tuple[str, ...]
+    secondary: tuple[str, ...] = ()
+    obsolete: tuple[str, ...] = ()
     stale: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TagField:
-    """A field by its name here, with its keys; `several` says whether it may have many values."""
+    """A field with its keys by tag family; `is_multiple` allows several values."""
 
     name: str
     keys: dict[Family, FieldKeys]
-    several: bool = False
+    is_multiple: bool = False
 
 
-def _field(  # the columns of the table
+def _field(  # the parameters are the columns of the table
     name: str,
     id3: str,
     vorbis: str | Texts,
@@ -50,8 +51,8 @@ def _field(  # the columns of the table
     ape: str | Texts,
     asf: str | Texts,
     *,
-    several: bool = False,
-    also: Mapping[Family, Texts] | None = None,
+    is_multiple: bool = False,
+    secondary: Mapping[Family, Texts] | None = None,
     stale: Texts = (),
 ) -> TagField:
     cells: dict[Family, str | Texts] = {
@@ -60,12 +61,12 @@ def _field(  # the columns of the table
     keys = {
         family: FieldKeys(
             (cell,) if isinstance(cell, str) else cell,
-            (also or {}).get(family, ()),
+            (secondary or {}).get(family, ()),
             stale=tuple(_PREFIXES[family] + name for name in stale),
         )
         for family, cell in cells.items()
     }
-    return TagField(name, keys, several)
+    return TagField(name, keys, is_multiple)
 
 
 _FAMILIES: dict[str, Family] = {
@@ -81,66 +82,69 @@ def _musicbrainz(
     *,
     id3: str = "",
     ape: str = "",
-    several: bool = False,
+    is_multiple: bool = False,
     stale: Texts = (),
 ) -> TagField:
-    """Return a field under MusicBrainz' words; its names in the other forms are further keys."""
+    """Return a field with keys like `MusicBrainz Album Id`; all formats accept all its names."""
     names = dict.fromkeys((vorbis, ape or vorbis, f"MusicBrainz {words}"))
-    also = {family: tuple(prefix + name for name in names) for family, prefix in _PREFIXES.items()}
+    secondary = {
+        family: tuple(prefix + name for name in names) for family, prefix in _PREFIXES.items()
+    }
     return _field(
         name, id3 or f"TXXX:MusicBrainz {words}", vorbis, f"{FREE}MusicBrainz {words}",
-        ape or vorbis, f"MusicBrainz/{words}", several=several, also=also, stale=stale,
+        ape or vorbis, f"MusicBrainz/{words}", is_multiple=is_multiple, secondary=secondary,
+        stale=stale,
     )  # fmt: skip
 
 
-def _own(name: str, key: str) -> TagField:
+def _canon_field(name: str, key: str) -> TagField:
     return _field(name, f"TXXX:{key}", key, f"{FREE}{key}", key, key)
 
 
 FIELDS: tuple[TagField, ...] = (
     _field("album", "TALB", "ALBUM", "\xa9alb", "Album", "WM/AlbumTitle",
-           also={"mp4": (f"{FREE}ALBUM",)}),
+           secondary={"mp4": (f"{FREE}ALBUM",)}),
     _field("album_artist", "TPE2", "ALBUMARTIST", "aART", "Album Artist", "WM/AlbumArtist",
-           also={"mp4": (f"{FREE}ALBUMARTIST",)},
+           secondary={"mp4": (f"{FREE}ALBUMARTIST",)},
            stale=("ALBUMARTISTS", "WM/AlbumArtists", "ALBUMARTIST_CREDIT", "Album Artist Credit",
                   "ALBUMARTISTS_CREDIT", "beets/Album Artist Credit", "beets/AlbumArtistsCredit")),
     _field("album_artist_sort", "TSO2", "ALBUMARTISTSORT", "soaa", "ALBUMARTISTSORT",
-           "WM/AlbumArtistSortOrder", also={"id3": ("TXXX:ALBUMARTISTSORT",)},
+           "WM/AlbumArtistSortOrder", secondary={"id3": ("TXXX:ALBUMARTISTSORT",)},
            stale=("ALBUMARTISTS_SORT", "beets/AlbumArtistsSort")),
-    # ID3 before 2.4: _OLD_DATES. APE: Year is of Picard and foobar2000, DATE of beets.
+    # ID3 before 2.4: see _OLD_DATES. APE: Picard and foobar2000 use Year, beets uses DATE.
     _field("date", "TDRC", "DATE", "\xa9day", ("Year", "DATE"), "WM/Year",
-           also={"vorbis": ("YEAR",)}),
+           secondary={"vorbis": ("YEAR",)}),
     _field("release_date", "TDRL", "RELEASEDATE", f"{FREE}RELEASEDATE", "RELEASEDATE",
            "RELEASEDATE"),
-    # beets keeps the whole date in ORIGINAL YEAR and ...ReleaseYear: from here they get the year.
+    # beets stores full dates in ORIGINAL YEAR and ...ReleaseYear; canon writes only the year there.
     _field("original_date", "TDOR", "ORIGINALDATE", f"{FREE}ORIGINALDATE", "ORIGINALDATE",
            "WM/OriginalReleaseTime",
-           also={"mp4": (f"{FREE}ORIGINAL YEAR",), "asf": ("WM/OriginalReleaseYear",)}),
+           secondary={"mp4": (f"{FREE}ORIGINAL YEAR",), "asf": ("WM/OriginalReleaseYear",)}),
     _field("original_year", "TXXX:originalyear", "ORIGINALYEAR", f"{FREE}ORIGINALYEAR",
            "ORIGINALYEAR", "WM/OriginalReleaseYear"),
-    # Number and total as 5/12; a key that holds one of them is in _PARTS.
+    # Number and total as 5/12; keys that hold only one of the two are listed in PARTS.
     _field("track", "TRCK", ("TRACKNUMBER", "TRACKTOTAL", "TOTALTRACKS"), "trkn", "Track",
            ("WM/TrackNumber", "TotalTracks"),
-           also={"vorbis": ("TRACK", "TRACKC"),
+           secondary={"vorbis": ("TRACK", "TRACKC"),
                  "ape": ("TRACKNUMBER", "TRACKTOTAL", "TOTALTRACKS", "TRACKC")}),
     _field("disc", "TPOS", ("DISCNUMBER", "DISCTOTAL", "TOTALDISCS"), "disk", "Disc",
            ("WM/PartOfSet", "TotalDiscs"),
-           also={"vorbis": ("DISC", "DISCC"),
+           secondary={"vorbis": ("DISC", "DISCC"),
                  "ape": ("DISCNUMBER", "DISCTOTAL", "TOTALDISCS", "DISCC")}),
     _field("disc_subtitle", "TSST", "DISCSUBTITLE", f"{FREE}DISCSUBTITLE", "DISCSUBTITLE",
            "WM/SetSubTitle"),
     _field("compilation", "TCMP", "COMPILATION", "cpil", "Compilation", "WM/IsCompilation"),
-    _field("labels", "TPUB", "LABEL", f"{FREE}LABEL", "LABEL", "WM/Publisher", several=True,
-           also={"id3": ("TXXX:LABEL",), "vorbis": ("PUBLISHER",), "ape": ("PUBLISHER",),
+    _field("labels", "TPUB", "LABEL", f"{FREE}LABEL", "LABEL", "WM/Publisher", is_multiple=True,
+           secondary={"id3": ("TXXX:LABEL",), "vorbis": ("PUBLISHER",), "ape": ("PUBLISHER",),
                  "mp4": (f"{FREE}publisher",)}),
     _field("catalog_numbers", "TXXX:CATALOGNUMBER", "CATALOGNUMBER", f"{FREE}CATALOGNUMBER",
-           "CATALOGNUMBER", "WM/CatalogNo", several=True),
+           "CATALOGNUMBER", "WM/CatalogNo", is_multiple=True),
     _field("barcode", "TXXX:BARCODE", "BARCODE", f"{FREE}BARCODE", "BARCODE", "WM/Barcode"),
     _field("asin", "TXXX:ASIN", "ASIN", f"{FREE}ASIN", "ASIN", ("ASIN", "MusicBrainz/ASIN")),
     _field("media", "TMED", "MEDIA", f"{FREE}MEDIA", "MEDIA", "WM/Media",
-           also={"id3": ("TXXX:MEDIA",)}),
+           secondary={"id3": ("TXXX:MEDIA",)}),
     _musicbrainz("release_types", "Album Type", "RELEASETYPE", ape="MUSICBRAINZ_ALBUMTYPE",
-                 several=True),
+                 is_multiple=True),
     _musicbrainz("release_status", "Album Status", "RELEASESTATUS", ape="MUSICBRAINZ_ALBUMSTATUS"),
     _musicbrainz("release_country", "Album Release Country", "RELEASECOUNTRY"),
     _musicbrainz("recording_mbid", "Track Id", "MUSICBRAINZ_TRACKID",
@@ -149,32 +153,32 @@ FIELDS: tuple[TagField, ...] = (
     _musicbrainz("release_mbid", "Album Id", "MUSICBRAINZ_ALBUMID",
                  stale=("MUSICBRAINZ_ALBUMCOMMENT",)),
     _musicbrainz("release_group_mbid", "Release Group Id", "MUSICBRAINZ_RELEASEGROUPID"),
-    _musicbrainz("artist_mbids", "Artist Id", "MUSICBRAINZ_ARTISTID", several=True),
+    _musicbrainz("artist_mbids", "Artist Id", "MUSICBRAINZ_ARTISTID", is_multiple=True),
     _musicbrainz("album_artist_mbids", "Album Artist Id", "MUSICBRAINZ_ALBUMARTISTID",
-                 several=True),
+                 is_multiple=True),
     _musicbrainz("disc_id", "Disc Id", "MUSICBRAINZ_DISCID"),
-    _own("note_album", "CANON_ALBUM"),
-    _own("note_original_date", "CANON_ORIGINALDATE"),
-    _own("note_uncertain_date", "CANON_ORIGINALDATE_UNCERTAIN"),
-    _own("note_release_group_mbid", "CANON_RELEASEGROUPID"),
-    _own("note_release_mbid", "CANON_RELEASEID"),
-    _own("decision_trace", "CANON_TRACE"),
+    _canon_field("note_album", "CANON_ALBUM"),
+    _canon_field("note_original_date", "CANON_ORIGINALDATE"),
+    _canon_field("note_uncertain_date", "CANON_ORIGINALDATE_UNCERTAIN"),
+    _canon_field("note_release_group_mbid", "CANON_RELEASEGROUPID"),
+    _canon_field("note_release_mbid", "CANON_RELEASEID"),
+    _canon_field("decision_trace", "CANON_TRACE"),
 )  # fmt: skip
-"""All fields that are written, in the order in which differences are shown."""
+"""The fields that can be written, in the order in which differences are displayed."""
 
 READ_ONLY_FIELDS: tuple[TagField, ...] = (
     _field("title", "TIT2", "TITLE", "\xa9nam", "Title", "Title",
-           also={"mp4": (f"{FREE}TITLE",)}),
-    _field("artist", "TPE1", "ARTIST", "\xa9ART", "Artist", "Author", several=True,
-           also={"mp4": (f"{FREE}ARTIST",)}),
-    _field("isrcs", "TSRC", "ISRC", f"{FREE}ISRC", "ISRC", "WM/ISRC", several=True),
+           secondary={"mp4": (f"{FREE}TITLE",)}),
+    _field("artist", "TPE1", "ARTIST", "\xa9ART", "Artist", "Author", is_multiple=True,
+           secondary={"mp4": (f"{FREE}ARTIST",)}),
+    _field("isrcs", "TSRC", "ISRC", f"{FREE}ISRC", "ISRC", "WM/ISRC", is_multiple=True),
 )  # fmt: skip
-"""Fields that no policy writes: a recording is found by them, and an album told from another."""
+"""Fields that identify a recording and an album; no policy writes them."""
 
 FIELDS_BY_NAME = {field.name: field for field in (*FIELDS, *READ_ONLY_FIELDS)}
 
 TextPart = tuple[re.Pattern[str], tuple[int, ...]]
-"""What a key holds of a field's text: groups of an expression."""
+"""A part of a field's text: a pattern and the groups to join."""
 
 DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
 NUMBERS = re.compile(r"\s*0*(\d+)\s*(?:/\s*0*(\d+)\s*)?")
@@ -183,8 +187,7 @@ DAY_AND_MONTH: TextPart = (DATE, (3, 2))
 NUMBER: TextPart = (NUMBERS, (1,))
 TOTAL: TextPart = (NUMBERS, (2,))
 
-# Other keys that are named for a year are defined to hold a date: APE's `Year`, and `WM/Year`,
-# where Picard, beets and foobar2000 keep the whole one.
+# APE's `Year` and `WM/Year` are not listed: Picard, beets and foobar2000 store full dates there.
 PARTS: dict[str, TextPart] = {
     **dict.fromkeys(
         ("TYER", "TYE", "TORY", "TOR", "YEAR", "WM/OriginalReleaseYear", f"{FREE}ORIGINAL YEAR"),
@@ -197,27 +200,27 @@ PARTS: dict[str, TextPart] = {
          "TotalDiscs"), TOTAL,
     ),
 }  # fmt: skip
-"""Keys that hold a part of a field's text."""
+"""Keys that hold only a part of a field's text."""
 
 BEFORE_2_4 = ("id3v2.2", "id3v2.3")
-"""Forms of ID3 that have one text for each field, and of a date the year and the day apart."""
+"""The ID3 versions that have one text per field and separate frames for year and day."""
 
 DAYS = frozenset({"TDAT", "TDA", "TIME", "TIM"})
-"""Keys that say nothing without the frame of the year."""
+"""Keys that have no meaning without the frame of the year."""
 
 _OLD_DATES = {
-    "date": FieldKeys(("TYER", "TDAT"), gone=("TDRC", "TIME")),
-    "original_date": FieldKeys(("TORY",), also=("XDOR",), gone=("TDOR",)),
-    "release_date": FieldKeys(("TXXX:RELEASEDATE",), gone=("TDRL",)),
+    "date": FieldKeys(("TYER", "TDAT"), obsolete=("TDRC", "TIME")),
+    "original_date": FieldKeys(("TORY",), secondary=("XDOR",), obsolete=("TDOR",)),
+    "release_date": FieldKeys(("TXXX:RELEASEDATE",), obsolete=("TDRL",)),
 }
 _NEW_DATES = {
-    "date": FieldKeys(("TDRC",), gone=("TYER", "TDAT", "TIME")),
-    "original_date": FieldKeys(("TDOR",), also=("XDOR",), gone=("TORY",)),
-    "release_date": FieldKeys(("TDRL",), also=("TXXX:RELEASEDATE",)),
+    "date": FieldKeys(("TDRC",), obsolete=("TYER", "TDAT", "TIME")),
+    "original_date": FieldKeys(("TDOR",), secondary=("XDOR",), obsolete=("TORY",)),
+    "release_date": FieldKeys(("TDRL",), secondary=("TXXX:RELEASEDATE",)),
 }
 _DATES = {"id3v2.2": _OLD_DATES, "id3v2.3": _OLD_DATES, "id3v2.4": _NEW_DATES}
 
-# The names of frames in ID3v2.2.
+# The frame names of ID3v2.2.
 _SHORT = {"UFID": "UFI", "TXXX": "TXX", "TALB": "TAL", "TPE2": "TP2", "TPUB": "TPB", "TMED": "TMT",
           "TYER": "TYE", "TDAT": "TDA", "TIME": "TIM", "TORY": "TOR", "TIT2": "TT2", "TPE1": "TP1",
           "TRCK": "TRK", "TPOS": "TPA", "TCMP": "TCP", "TSO2": "TS2", "TSRC": "TRC", "TCON": "TCO",
@@ -230,26 +233,26 @@ _LONG = {short: long for long, short in _SHORT.items() if ":" not in short}
 
 
 def key_of_version(form: str, key: str) -> str:
-    """Return the key of a frame of ID3v2.4 in this form of tag."""
+    """Return an ID3v2.4 key as the key in another ID3 version."""
     return _with_name(key, _SHORT) if form == "id3v2.2" else key
 
 
 def long_key(form: str, key: str) -> str:
-    """Return a key of ID3v2.2 as later versions have it; any other as it is."""
+    """Return an ID3v2.2 key as in later versions; other keys are returned unchanged."""
     return _with_name(key, _LONG) if form == "id3v2.2" else key
 
 
 def _with_name(key: str, names: Mapping[str, str]) -> str:
-    name, colon, rest = key.partition(":")
-    return names.get(name, name) + colon + rest
+    name, colon, description = key.partition(":")
+    return names.get(name, name) + colon + description
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FormKeys:
-    """The keys of every field in one form of tag.
+    """The keys of every field in one tag format.
 
-    `listed` and `by_letters` have the fields of a key, folded, or of any other key with the same
-    letters; each with the key of the table that it stands for. `stale` has letters by field.
+    `listed` maps each folded key of the table to its fields, `by_letters` maps the letters of a key
+    to one field, both together with the listed key. `stale` has the letters of stale keys by field.
     """
 
     form: str
@@ -258,51 +261,56 @@ class FormKeys:
     by_letters: Mapping[str, tuple[str, str]]
     stale: Mapping[str, frozenset[str]]
 
-    @lru_cache(maxsize=4096)  # noqa: B019  # there is one of each form
+    @lru_cache(maxsize=4096)  # noqa: B019  # there is one instance per tag format
     def fields_of(self, key: str) -> Sequence[tuple[str, str]]:
-        """Return the fields of a key of a tag, each with the key that stands for it here."""
+        """Return the fields that a key of a tag belongs to, each with its key in the table."""
         if fields := self.listed.get(folded(self.form, key)):
             return fields
-        other = self.by_letters.get(_letters(self.form, key))
-        return (other,) if other else ()
+        field = self.by_letters.get(_letters(self.form, key))
+        return (field,) if field else ()
 
     def is_stale(self, name: str, key: str) -> bool:
-        """Say whether a key says more about the former value of a field that changes."""
+        """Tell whether a key is removed when the field changes."""
         return _letters(self.form, key) in self.stale[name]
 
 
 @cache
 def keys_of_form(form: str) -> FormKeys:
-    """Return the keys of a form of tag that is written."""
+    """Return the keys of the fields in a tag format that can be written."""
     family, dates = _FAMILIES[form.partition(".")[0]], _DATES.get(form, {})
     keys: dict[str, FieldKeys] = {}
     listed = defaultdict[str, dict[str, str]](dict)
     for name, field in FIELDS_BY_NAME.items():
-        found = dates.get(name, field.keys[family])
-        columns = (found.written, found.also, found.gone, found.stale)
+        of_field = dates.get(name, field.keys[family])
+        columns = (of_field.primary, of_field.secondary, of_field.obsolete, of_field.stale)
         keys[name] = FieldKeys(
-            *(tuple(key_of_version(form, key) for key in each) for each in columns)
+            *(tuple(key_of_version(form, key) for key in column) for column in columns)
         )
-    of_written = ((name, key) for name, each in keys.items() for key in each.written)
-    of_others = ((name, key) for name, each in keys.items() for key in (*each.also, *each.gone))
+    primary = ((name, key) for name, of_field in keys.items() for key in of_field.primary)
+    accepted = (
+        (name, key)
+        for name, of_field in keys.items()
+        for key in (*of_field.secondary, *of_field.obsolete)
+    )
     by_letters: dict[str, tuple[str, str]] = {}
-    for name, key in (*of_written, *of_others):
+    for name, key in (*primary, *accepted):
         listed[folded(form, key)].setdefault(name, key)
         by_letters.setdefault(_letters(form, key), (name, key))
     fields_of = {key: tuple(fields.items()) for key, fields in listed.items()}
     stale = {
-        name: frozenset(_letters(form, key) for key in each.stale) for name, each in keys.items()
+        name: frozenset(_letters(form, key) for key in of_field.stale)
+        for name, of_field in keys.items()
     }
     return FormKeys(form, keys, fields_of, by_letters, stale)
 
 
 def folded(form: str, key: str) -> str:
-    """Return a key so that equal ones are of one key: most forms do not tell them apart by case."""
+    """Return a key in the form in which keys are compared: only MP4 keys are case-sensitive."""
     return key if form == "mp4" else key.casefold()
 
 
 def _letters(form: str, key: str) -> str:
-    """Return what makes a key the same as one that is spelled otherwise."""
+    """Return the part of a key that is equal in all its spellings."""
     kind, colon, name = key.partition(":")
     if form == "mp4":
         if not colon:
@@ -317,6 +325,6 @@ _NO_LETTERS = dict.fromkeys(map(ord, " /_"))
 
 
 def written_keys(name: str) -> frozenset[str]:
-    """Return the keys under which a field is written in any form of tag."""
+    """Return the primary keys of a field in all tag formats."""
     forms = ("id3v2.2", "id3v2.3", "id3v2.4", "vorbis", "mp4", "apev2", "asf")
-    return frozenset(key for form in forms for key in keys_of_form(form).keys[name].written)
+    return frozenset(key for form in forms for key in keys_of_form(form).keys[name].primary)

@@ -1,12 +1,12 @@
-"""What the tags of a file say, field by field, and how a tag set gets other fields.
+"""Reading the fields of tags, and setting fields in a tag set.
 
-`with_fields` replaces the records of the fields that change; the bytes of all others stay. A tag
-that says nothing gets what the other tags of the file say, which it would hide: readers such as
-TagLib take all from the first tag that holds anything (from ID3v2 before an APE tag, ID3v1 or the
-INFO chunk of a WAV, from Vorbis comments before ID3v2). Pictures are not copied.
+`with_fields` replaces the items of the fields that change; all other items keep their bytes. If
+the tag to write is missing or empty, the values of the other tags are copied into it, because it
+would hide them: readers such as TagLib use only the first tag that holds anything (ID3v2 before
+APE, ID3v1 or the INFO list of a WAV; Vorbis comments before ID3v2). Pictures are not copied.
 
 Formats: https://id3.org/ID3v1; RIFF Multimedia Programming Interface and Data Specifications 1.0,
-INFO list; EA IFF 85, text chunks. The names of INFO entries are TagLib's.
+INFO list; EA IFF 85, text chunks. The INFO names follow TagLib.
 """
 
 import re
@@ -36,10 +36,10 @@ from chart_binder.audio.tagset import TagBlock, TagItem, TagSet
 from chart_binder.errors import AudioError
 
 BLANK = " \t\r\n\v\f\0\ufeff"
-"""What a text consists of that says nothing: white space, terminators, byte order marks."""
+"""The characters of blank texts: white space, terminators, byte order marks."""
 
-# The names of what is no field: of a Vorbis comment, an ID3v2.4 frame, an APE item; first those
-# that other programs write, by Picard's and TagLib's names.
+# Names of values that are not fields, in Vorbis comments, ID3v2.4 and APE; they follow Picard and
+# TagLib.
 _OTHER_NAMES: tuple[tuple[str, str, str], ...] = (
     ("GENRE", "TCON", "Genre"),
     ("COMMENT", "COMM::eng", "Comment"),
@@ -85,13 +85,13 @@ _ID3V1 = {
 _ID3V1_TRACK, _ID3V1_GENRE = 126, 127
 _ID3V1_PADDING = b" \t\n\v\f\r"
 
-_OF_ONE_TEXT = ("COMMENT", "LYRICS")
+_SINGLE_TEXTS = ("COMMENT", "LYRICS")
 
-# Of mp3gain: how to take its change of the audio back, which it alone reads, in its own tag.
-_NOT_TAKEN = re.compile(r"(?i)mp3gain_")
+# mp3gain's own notes on how to revert its change of the audio.
+_NOT_COPIED = re.compile(r"(?i)mp3gain_")
 _PLAIN_NAME = re.compile(r"[ -<>-}]{2,255}")  # allowed in Vorbis comments and in APE tags
 _DIGITS = re.compile(r"\d{4}")
-# A date with a time, as it stands in INFO chunks: that of ID3v2.4 has a T, and is of this zone.
+# A date with a time, as in INFO lists; ID3v2.4 has a T between them, and always means UTC.
 _WITH_ZONE = re.compile(r"\A(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d)?) ?(?:UTC|GMT|Z)\Z")
 _TIME = re.compile(r"([01]\d|2[0-3])([0-5]\d)")
 
@@ -100,7 +100,7 @@ _TextWriter = Callable[[str, Texts], TagItem | tuple[TagItem, ...]]
 
 
 def _plain_text(item: TagItem) -> Texts:
-    """Return the text of an INFO entry or a text chunk of AIFF; neither names its encoding."""
+    """Return the text of an INFO entry or an AIFF text chunk, whose encoding is not declared."""
     text = item.data.partition(b"\0")[0]
     for encoding in ("utf-8", "cp1252"):
         try:
@@ -110,7 +110,7 @@ def _plain_text(item: TagItem) -> Texts:
     return (text.decode("latin-1"),)
 
 
-# How a form of tag holds texts: in one record, or in several where it has no other way.
+# How to read and create the items of a tag format. Some formats need one item per text.
 _FORMS: dict[str, tuple[_TextReader, _TextWriter]] = {
     **{
         form: (partial(mp3.id3_texts, form), partial(mp3.text_frame, form))
@@ -125,10 +125,10 @@ _FORMS: dict[str, tuple[_TextReader, _TextWriter]] = {
 _READERS: dict[str, _TextReader] = {form: read for form, (read, _) in _FORMS.items()}
 _READERS |= dict.fromkeys((riff.INFO_FORM, riff.TEXT_FORM), _plain_text)
 _READERS["id3v1"] = lambda item: tuple(
-    text for *_, texts in _of_id3v1(item.data) for text in texts or () if text
+    text for *_, texts in _id3v1_texts(item.data) for text in texts or () if text
 )
 
-# The form of the tag that is written in each kind of file, with the head of a new one.
+# The tag format that is written in each container, with the head of a new tag.
 _VORBIS = ("vorbis", vorbis.NEW_HEAD)
 _APE = ("apev2", mp3.NEW_APE_HEAD)
 _ID3 = ("id3v2.4", b"\4\0")
@@ -139,22 +139,22 @@ _WRITTEN: dict[str, tuple[str, bytes]] = {
     "ape": _APE, "wv": _APE, "mpc": _APE,
 }  # fmt: skip
 
-# Fields whose texts have a slash of their own: in ID3 before 2.4 it does not divide them.
+# Fields whose values may contain a slash, which is not a separator in ID3 before 2.4 then.
 _WITH_SLASH = frozenset({"labels", "catalog_numbers", "artist"})
 
 
-# Of a tag set.
+# Fields of a tag set.
 
 
 def with_fields(tags: TagSet, fields: Mapping[str, Sequence[str]]) -> TagSet:
-    """Return the tags with each field set to these texts, or removed where there are none.
+    """Return the tags with each field set to the given texts, or removed if there are none.
 
-    Names are those of `FIELDS`. Fields that have these texts keep their bytes; where all do, `tags`
-    itself is returned. ID3 stays of its version, and holds of a value what fits. A tag that is not
-    there or says nothing gets what other tags say: players read that one only. Raises `AudioError`
-    for an unknown field or a value that its form cannot hold.
+    Names are those of `FIELDS`. Fields that already have their texts keep their bytes, and if all
+    do, `tags` itself is returned. An ID3 tag keeps its version and holds as much of a value as that
+    version can. A missing or empty tag receives the values of the other tags, because players read
+    only this one. Raises `AudioError` for an unknown field or a value that the tag cannot hold.
     """
-    old = _read_first(tags)
+    old = _block_to_write(tags)
     block = old
     for name, texts in fields.items():
         block = _with_field(block, name, tuple(texts))
@@ -162,94 +162,92 @@ def with_fields(tags: TagSet, fields: Mapping[str, Sequence[str]]) -> TagSet:
 
 
 def field_texts(tags: TagSet, name: str) -> Texts:
-    """Return the texts of a field, as `all_fields`; raise `AudioError` for an unknown field."""
+    """Return the texts of a field in `all_fields`. Raises `AudioError` for an unknown field."""
     _require_field(name)
     return all_fields(tags).get(name, ())
 
 
 def all_fields(tags: TagSet) -> dict[str, Texts]:
-    """Return what the tag that is written says, or would say when it is made, by field.
+    """Return the fields of the tag that is written, or that would be created.
 
-    A text is of the key that is written, else of another program's. Of an original date all keys
-    count. Blank texts say nothing.
+    The primary key of a field takes precedence over the keys of other programs, but an original
+    date combines all keys. Blank texts are ignored.
     """
-    block = _read_first(tags)
-    return {name: _whole(block, name, texts) for name, texts in _texts_by_field(block).items()}
+    block = _block_to_write(tags)
+    return {name: _comparable(block, name, texts) for name, texts in _texts_by_field(block).items()}
 
 
 def texts_of_file(tags: TagSet) -> dict[str, Texts]:
-    """Return what all tags of a file say, by field: of each field what the first tag has of it.
+    """Return the fields of all tags of a file; the first tag that has a field provides its texts.
 
-    Their order is that of players. Texts are as they are in the tags, numbers with their zeros.
+    The tags are ordered as in players. Texts are unchanged, so numbers keep leading zeros.
     """
-    own = _own_block(tags)
-    others = _said_by_others(tags, _WRITTEN[tags.container][0])
-    return {**others, **(_texts_by_field(own) if own else {})}
+    block = _existing_block(tags)
+    others = _texts_of_others(tags, _WRITTEN[tags.container][0])
+    return {**others, **(_texts_by_field(block) if block else {})}
 
 
 def new_block(tags: TagSet) -> TagBlock:
-    """Return a block that says what the other tags of the file do."""
+    """Return a new block with the values of the other tags of the file."""
     form, head = _WRITTEN[tags.container]
-    own = _own_block(tags)
-    return _filled(TagBlock(own.form, (), own.head) if own else TagBlock(form, (), head), tags)
+    if old := _existing_block(tags):
+        form, head = old.form, old.head
+    return _filled(TagBlock(form, (), head), tags)
 
 
 def copied_items(tags: TagSet) -> tuple[TagItem, ...]:
-    """Return what the tag that is written gets from other tags, because it says nothing itself."""
-    own = _own_block(tags)
-    return () if own and _says_something(own) else new_block(tags).items
+    """Return the items that the tag to write receives from other tags if it is missing or empty."""
+    return () if _has_content(_existing_block(tags)) else new_block(tags).items
 
 
 def not_copied(tags: TagSet) -> Texts:
-    """Return the keys whose values a new tag would hide, with their tags: it cannot hold them."""
-    own = _own_block(tags)
-    if own and _says_something(own):
+    """Return the keys of other tags, with their tags, whose values a new tag cannot hold.
+
+    The new tag hides these values from players.
+    """
+    if _has_content(_existing_block(tags)):
         return ()
     block = new_block(tags)
-    new, _ = _said(block)
-    found = list[str]()
-    for kind, label in _OTHER_TAGS.items():
-        other = tags.block(kind)
-        if other is None or kind == block.form.partition(".")[0]:
-            continue
-        said, unnamed = _said(other)
-        found += [f"{label} {key}" for key in unnamed]
-        found += [
+    copied, _ = _texts_by_name(block)
+    keys = list[str]()
+    for label, other in _other_blocks(tags, block.form):
+        texts_by_name, unnamed = _texts_by_name(other)
+        keys += [f"{label} {key}" for key in unnamed]
+        keys += [
             f"{label} {name}"
-            for name, texts in said.items()
-            if name not in new
-            or (block.form in BEFORE_2_4 and "date" in name and new[name] != texts)
+            for name, texts in texts_by_name.items()
+            if name not in copied
+            or (block.form in BEFORE_2_4 and "date" in name and copied[name] != texts)
         ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(keys))
 
 
 def fields_of_items(form: str, items: Iterable[TagItem]) -> dict[str, Texts]:
-    """Return what records of a tag say, by field."""
+    """Return the fields that items of a tag hold."""
     return _texts_by_field(TagBlock(form, tuple(items))) if form in _FORMS else {}
 
 
 def without_fields(
     block: TagBlock, fields: Mapping[str, Texts], old: Collection[str]
 ) -> TagBlock | None:
-    """Return a tag without the records that say these texts of fields; `None` if nothing is left.
+    """Return a tag without the items that hold these texts of fields, or `None` if none is left.
 
-    Records of `old` keys, folded, stay. Of ID3v1 the places of the fields are cleared.
+    Items whose folded key is in `old` stay. In ID3v1 the texts of the fields are cleared.
     """
     if block.form == "id3v1":
         if old:
             return block
         data = _cleared_id3v1(block.items[0].data, fields)
-        said = any(name != "GENRE" and any(texts or ()) for name, _, texts in _of_id3v1(data))
-        is_empty = not said and data[_ID3V1_GENRE] >= len(TCON.GENRES)
+        is_empty = not any(any(texts or ()) for _, _, texts in _id3v1_texts(data))
         return None if is_empty else TagBlock(block.form, (TagItem(block.items[0].key, data),))
 
-    def says_field(item: TagItem) -> bool:
+    def has_texts(item: TagItem) -> bool:
         is_info = block.form == riff.INFO_FORM
         name = _INFO.get(item.key) if is_info else field_of_key(block.form, item.key)
         return name is not None and item_texts(block.form, item) == fields.get(name)
 
     items = tuple(
-        item for item in block.items if folded(block.form, item.key) in old or not says_field(item)
+        item for item in block.items if folded(block.form, item.key) in old or not has_texts(item)
     )
     return TagBlock(block.form, items, block.head) if items else None
 
@@ -268,25 +266,25 @@ def _cleared_id3v1(data: bytes, fields: Mapping[str, Texts]) -> bytes:
 
 
 def item_texts(form: str, item: TagItem) -> Texts | None:
-    """Return the texts of a record, or `None` if it holds something else, such as a picture."""
+    """Return the texts of an item, or `None` if it holds something else, such as a picture."""
     return _READERS[form](item) if form in _READERS else None
 
 
 def field_of_key(form: str, key: str) -> str | None:
-    """Return the field of a key; of several the one that it is written for."""
+    """Return the field of a key, the first one if there are several."""
     fields = keys_of_form(form).fields_of(key) if form in _FORMS else ()
     return fields[0][0] if fields else None
 
 
 def text_items(form: str, key: str, texts: Texts) -> tuple[TagItem, ...]:
-    """Return the records of a key that say these texts."""
-    written = _FORMS[form][1](key, texts)
-    return (written,) if isinstance(written, TagItem) else written
+    """Return the items of a key that hold the texts."""
+    items = _FORMS[form][1](key, texts)
+    return (items,) if isinstance(items, TagItem) else items
 
 
-def is_same_key(form: str, one: str, other: str) -> bool:
-    """Say whether two names are of one key: most forms do not tell them apart by case."""
-    return one == other or (form in _FORMS and folded(form, one) == folded(form, other))
+def is_same_key(form: str, first: str, second: str) -> bool:
+    """Tell whether two keys are equal in a tag format; most formats ignore case."""
+    return first == second or (form in _FORMS and folded(form, first) == folded(form, second))
 
 
 def _require_field(name: str) -> None:
@@ -294,79 +292,77 @@ def _require_field(name: str) -> None:
         raise AudioError(f"there is no field {name!r}; fields are {', '.join(FIELDS_BY_NAME)}")
 
 
-def _own_block(tags: TagSet) -> TagBlock | None:
+def _existing_block(tags: TagSet) -> TagBlock | None:
     form, _ = _WRITTEN[tags.container]
     return tags.block(form.partition(".")[0])
 
 
-def _read_first(tags: TagSet) -> TagBlock:
-    """Return the tag that is written; with what the other tags say if it says nothing."""
-    own = _own_block(tags)
-    if own is None:
+def _block_to_write(tags: TagSet) -> TagBlock:
+    """Return the tag that is written, with the values of other tags if it is missing or empty."""
+    block = _existing_block(tags)
+    if block is None:
         return new_block(tags)
-    return own if _says_something(own) else _filled(own, tags)
+    return block if _has_content(block) else _filled(block, tags)
 
 
-def _says_something(block: TagBlock) -> bool:
-    found = (item_texts(block.form, item) for item in block.items if item.key)
-    return any(texts is None or _speaking(texts) for texts in found)
+def _has_content(block: TagBlock | None) -> bool:
+    items = block.items if block else ()
+    values = (item_texts(block.form, item) for item in items if block and item.key)
+    return any(texts is None or _not_blank(texts) for texts in values)
 
 
-def _speaking(texts: Iterable[str]) -> Texts:
-    """Return the texts that are not blank."""
+def _not_blank(texts: Iterable[str]) -> Texts:
     return tuple(text for text in texts if text.strip(BLANK))
 
 
-# Of one tag.
+# Fields of one tag.
 
 
 def _with_field(block: TagBlock, name: str, texts: Texts) -> TagBlock:
     _require_field(name)
-    if len(texts) > 1 and not FIELDS_BY_NAME[name].several:
+    if len(texts) > 1 and not FIELDS_BY_NAME[name].is_multiple:
         raise AudioError(f"{name} has one value, not {len(texts)}")
     if any("\0" in text or not text for text in texts):
         raise AudioError(f"{name} cannot be empty or hold a NUL byte")
     form = keys_of_form(block.form)
     keys, old = form.keys[name], block
-    meant = {folded(block.form, key): (key, key) for key in keys.written}
+    keys_to_set = {folded(block.form, key): (key, key) for key in keys.primary}
     for item in block.items:
         for field, listed in form.fields_of(item.key):
-            if field == name and listed not in keys.gone:
+            if field == name and listed not in keys.obsolete:
                 is_listed = is_same_key(block.form, item.key, listed)
                 key = listed if is_listed else item.key
-                meant.setdefault(folded(block.form, key), (key, listed))
-    for key, listed in meant.values():
-        part = PARTS.get(listed)
-        held = (_part(part, texts[0]),) if part and texts else texts
-        block = _with_texts(block, key, tuple(filter(None, held)))
-    for key in keys.gone:
+                keys_to_set.setdefault(folded(block.form, key), (key, listed))
+    for key, listed in keys_to_set.values():
+        block = _with_texts(block, key, _texts_for_key(PARTS.get(listed), texts))
+    for key in keys.obsolete:
         block = _with_texts(block, key, ())
     if not keys.stale or _texts_by_field(old).get(name) == _texts_by_field(block).get(name):
         return block
-    kept = tuple(item for item in block.items if not form.is_stale(name, item.key))
-    return TagBlock(block.form, kept, block.head)
-
-
-def _with_texts(block: TagBlock, key: str, texts: Texts) -> TagBlock:
-    """Return the block with these texts under a key; records that have them keep their bytes."""
-    read, _ = _FORMS[block.form]
-    new = text_items(block.form, key, texts) if texts else ()
-    as_read = tuple(text for item in new for text in read(item) or ())
-    old = _items_at(block, key)
-    if _texts_at(block, key) == as_read and bool(old) == bool(texts):
-        return block
-    at = old[0][0] if old else sum(bool(item.key) for item in block.items)
-    replaced = {index for index, _ in old}
-    kept = [item for index, item in enumerate(block.items) if index not in replaced]
-    items = (*kept[:at], *new, *kept[at:])
-    if block.form == "asf":
-        items = asf.sorted_by_place(items)
+    items = tuple(item for item in block.items if not form.is_stale(name, item.key))
     return TagBlock(block.form, items, block.head)
 
 
+def _with_texts(block: TagBlock, key: str, texts: Texts) -> TagBlock:
+    """Return the block with these texts under a key; if it has them, its bytes do not change."""
+    read, _ = _FORMS[block.form]
+    new = text_items(block.form, key, texts) if texts else ()
+    new_texts = tuple(text for item in new for text in read(item) or ())
+    old = _items_at(block, key)
+    if _texts_at(block, key) == new_texts and bool(old) == bool(texts):
+        return block
+    at = old[0][0] if old else sum(bool(item.key) for item in block.items)
+    replaced = {index for index, _ in old}
+    items = [item for index, item in enumerate(block.items) if index not in replaced]
+    items[at:at] = new
+    if block.form == "asf":
+        items = list(asf.sorted_by_place(items))
+    return TagBlock(block.form, tuple(items), block.head)
+
+
 def _items_at(block: TagBlock, key: str) -> list[tuple[int, TagItem]]:
-    found = enumerate(block.items)
-    return [(at, item) for at, item in found if is_same_key(block.form, item.key, key)]
+    items = enumerate(block.items)
+    return [(at, item) for at, item in items if is_same_key(block.form, item.key, key)]
 
 
 def _texts_at(block: TagBlock, key: str) -> Texts:
@@ -374,82 +370,89 @@ def _texts_at(block: TagBlock, key: str) -> Texts:
     return tuple(text for item in items for text in item_texts(block.form, item) or ())
 
 
+def _texts_for_key(part: TextPart | None, texts: Texts) -> Texts:
+    """Return the texts of a field as a key holds them, which may be only a part of the first."""
+    if part and texts:
+        texts = (_part(part, texts[0]),)
+    return tuple(filter(None, texts))
+
+
 def _part(part: TextPart, text: str) -> str:
-    """Return what a key holds of a field's text; nothing where a part of it is not there."""
-    form, numbers = part
-    found = form.match(text)
-    groups = [found[number] for number in numbers] if found else []
-    return "" if None in groups else "".join(groups)
+    """Return a part of a field's text, empty if the text lacks it."""
+    pattern, groups = part
+    match = pattern.match(text)
+    values = [match[group] for group in groups] if match else []
+    return "" if None in values else "".join(values)
 
 
 def _texts_by_field(block: TagBlock) -> dict[str, Texts]:
-    """Return what a tag says, by field; the day of a date is with its year."""
+    """Return the fields of a tag; separate frames for year and day are combined."""
     form = keys_of_form(block.form)
-    spellings: dict[str, dict[str, dict[str, Texts]]] = {}  # by field, listed key, key as it is
+    spellings: dict[str, dict[str, dict[str, Texts]]] = {}  # by field, listed key, key in the tag
     for item in block.items:
         fields = form.fields_of(item.key)
-        texts = _speaking(item_texts(block.form, item) or ()) if fields else ()
+        texts = _not_blank(item_texts(block.form, item) or ()) if fields else ()
         for name, listed in fields if texts else ():
             by_key = spellings.setdefault(name, {}).setdefault(listed, {})
             by_key[item.key] = (*by_key.get(item.key, ()), *texts)
-    found: dict[str, Texts] = {}
+    by_field: dict[str, Texts] = {}
     for name, keys in form.keys.items():
         if name not in spellings:
             continue
-        every = (key for key in (*keys.written, *keys.also, *keys.gone) if key not in DAYS)
-        there = [key for key in every if key in spellings[name]]
+        accepted = (*keys.primary, *keys.secondary, *keys.obsolete)
+        present = [key for key in accepted if key in spellings[name] and key not in DAYS]
         if name == "original_date":
-            every_text = (chain(*spellings[name][key].values()) for key in there)
-            found[name] = _without_vaguer(chain(*every_text))
-        elif there:
-            spelled = spellings[name][there[0]]
-            exact = (key for key in spelled if is_same_key(block.form, key, there[0]))
-            found[name] = spelled[next(exact, next(iter(spelled)))]
+            dates = (chain(*spellings[name][key].values()) for key in present)
+            by_field[name] = _most_precise(chain(*dates))
+        elif present:
+            spelled = spellings[name][present[0]]
+            exact = (key for key in spelled if is_same_key(block.form, key, present[0]))
+            by_field[name] = spelled[next(exact, next(iter(spelled)))]
     days = spellings.get("date", {}).get(key_of_version(block.form, "TDAT"), {})
-    day, year = next(iter(days.values()), ("",))[0], found.get("date", ("",))[0]
+    day, year = next(iter(days.values()), ("",))[0], by_field.get("date", ("",))[0]
     if _DIGITS.fullmatch(day) and _DIGITS.fullmatch(year):
-        found["date"] = (f"{year}-{day[2:]}-{day[:2]}",)
-    return {name: texts for name, texts in found.items() if texts}
+        by_field["date"] = (f"{year}-{day[2:]}-{day[:2]}",)
+    return {name: texts for name, texts in by_field.items() if texts}
 
 
-def _without_vaguer(found: Iterable[str]) -> Texts:
-    """Return different texts without those that another one begins with: years of dates."""
-    texts = tuple(dict.fromkeys(found))
+def _most_precise(dates: Iterable[str]) -> Texts:
+    """Return the different dates, except those that are the beginning of another date."""
+    texts = tuple(dict.fromkeys(dates))
     return tuple(
         text
         for text in texts
-        if not any(other != text and other.startswith(text) for other in texts)
+        if not any(longer != text and longer.startswith(text) for longer in texts)
     )
 
 
-def _whole(block: TagBlock, name: str, texts: Texts) -> Texts:
+def _comparable(block: TagBlock, name: str, texts: Texts) -> Texts:
     """Return the texts of a field in the form in which they are compared and written."""
     match name:
-        case "track" | "disc":  # 5/12, without leading zeros; what is no number as it is
+        case "track" | "disc":  # 5/12 without leading zeros; other texts are unchanged
             numbers = NUMBERS.fullmatch(texts[0])
             if not numbers:
                 return texts[:1]
             keys = keys_of_form(block.form).keys[name]
-            totals = (key for key in (*keys.written, *keys.also) if PARTS.get(key) is TOTAL)
-            known = (found for key in totals if (found := _texts_at(block, key)))
-            total = numbers[2] or _part(NUMBER, next(known, ("",))[0])
+            total_keys = (k for k in (*keys.primary, *keys.secondary) if PARTS.get(k) is TOTAL)
+            totals = filter(None, (_texts_at(block, key) for key in total_keys))
+            total = numbers[2] or _part(NUMBER, next(totals, ("",))[0])
             return (f"{numbers[1]}/{total}" if total else numbers[1],)
-        case _ if block.form in BEFORE_2_4 and FIELDS_BY_NAME[name].several:
+        case _ if block.form in BEFORE_2_4 and FIELDS_BY_NAME[name].is_multiple:
             if name not in _WITH_SLASH:
                 return tuple(part for text in texts for part in text.split("/") if part)
     return texts
 
 
-# What other tags say, by the names of fields, and of Vorbis comments for what is no field.
+# Values of other tags, by the name of a field, or of a Vorbis comment if there is no field.
 
 
 def _filled(block: TagBlock, tags: TagSet) -> TagBlock:
-    """Return the block with what the other tags say."""
+    """Return the block with the values of the other tags added."""
     keys = {
         "vorbis": {},
         "apev2": {name: ape for name, _, ape in _OTHER_NAMES},
     }.get(block.form, {name: id3 for name, id3, _ in _OTHER_NAMES})
-    for name, texts in _said_by_others(tags, block.form).items():
+    for name, texts in _texts_of_others(tags, block.form).items():
         if name in FIELDS_BY_NAME:
             block = _with_copied_field(block, name, texts)
             continue
@@ -462,51 +465,58 @@ def _filled(block: TagBlock, tags: TagSet) -> TagBlock:
 
 
 def _as_copied(block: TagBlock, name: str, texts: Texts) -> Texts:
-    if name == "GENRE":  # a number, or one in brackets, in ID3
+    if name == "GENRE":  # ID3 may have a number, or a number in parentheses
         return tuple(TCON(encoding=3, text=list(texts)).genres) or texts
-    is_joined = block.form != "vorbis" and name in _OF_ONE_TEXT
+    is_joined = block.form != "vorbis" and name in _SINGLE_TEXTS
     return ("\n".join(texts),) if is_joined else texts
 
 
 def _with_copied_field(block: TagBlock, name: str, texts: Texts) -> TagBlock:
-    """Return the block with a field as another tag has it: what follows a number is kept, too."""
-    keys = keys_of_form(block.form).keys[name].written
-    if name == "date" and block.form == "id3v2.4":  # TagLib cuts what a frame of a date cannot hold
+    """Return the block with a field copied unchanged, even text that follows a number."""
+    keys = keys_of_form(block.form).keys[name].primary
+    if name == "date" and block.form == "id3v2.4":  # TagLib truncates dates in other notations
         texts = tuple(_WITH_ZONE.sub(r"\1T\2", text) for text in texts)
-    for key in keys if block.form in BEFORE_2_4 else keys[:1]:
-        part = PARTS.get(key) if block.form in BEFORE_2_4 else None
-        held = (_part(part, texts[0]),) if part else texts
-        block = _with_texts(block, key, tuple(filter(None, held)))
+    if block.form not in BEFORE_2_4:
+        return _with_texts(block, keys[0], _texts_for_key(None, texts))
+    for key in keys:
+        block = _with_texts(block, key, _texts_for_key(PARTS.get(key), texts))
     return block
 
 
-def _said_by_others(tags: TagSet, form: str) -> dict[str, Texts]:
-    """Return what the tags but that of a form say, by name: of each what the first one has."""
-    found: dict[str, Texts] = {}
-    for kind in _OTHER_TAGS:
-        if (block := tags.block(kind)) and kind != form.partition(".")[0]:
-            found = {**_said(block)[0], **found}
-    return found
+def _other_blocks(tags: TagSet, form: str) -> Iterator[tuple[str, TagBlock]]:
+    """Yield the tags except the one in this format, in TagLib's order, each with its label."""
+    for other_form, label in _OTHER_TAGS.items():
+        if (block := tags.block(other_form)) and other_form != form.partition(".")[0]:
+            yield label, block
 
 
-def _said(block: TagBlock) -> tuple[dict[str, Texts], Texts]:
-    """Return what a tag says, by name, and the keys of what has no name."""
-    found: dict[str, Texts] = {}
+def _texts_of_others(tags: TagSet, form: str) -> dict[str, Texts]:
+    """Return the texts of all tags except the one in this format; earlier tags take precedence."""
+    by_name: dict[str, Texts] = {}
+    for _, block in _other_blocks(tags, form):
+        by_name = {**_texts_by_name(block)[0], **by_name}
+    return by_name
+
+
+def _texts_by_name(block: TagBlock) -> tuple[dict[str, Texts], Texts]:
+    """Return the texts of a tag by name, and the keys that have no name."""
+    by_name: dict[str, Texts] = {}
     unnamed: list[str] = []
     if block.form == _SECOND_COMMENTS:
-        read = (vorbis.read_comments(item.data) for item in block.items)
-        block = TagBlock("vorbis", tuple(item for each in read if each for item in each[0].items))
+        parsed = filter(None, (vorbis.read_comments(item.data) for item in block.items))
+        items = chain.from_iterable(comments.items for comments, _ in parsed)
+        block = TagBlock("vorbis", tuple(items))
     if block.form in _FORMS:
-        found = _texts_by_field(block)
-        if "date" in found and block.form in BEFORE_2_4:
-            found["date"] = _with_time(block, found["date"])
+        by_name = _texts_by_field(block)
+        if "date" in by_name and block.form in BEFORE_2_4:
+            by_name["date"] = _with_time(block, by_name["date"])
     for name, key, texts in _named_texts(block):
         if name and texts:
-            if _speaking(texts) and not (name in FIELDS_BY_NAME and name in found):
-                found[name] = tuple(dict.fromkeys((*found.get(name, ()), *texts)))
+            if _not_blank(texts) and not (name in FIELDS_BY_NAME and name in by_name):
+                by_name[name] = tuple(dict.fromkeys((*by_name.get(name, ()), *texts)))
         else:
             unnamed.append(key)
-    return found, tuple(unnamed)
+    return by_name, tuple(unnamed)
 
 
 def _with_time(block: TagBlock, date: Texts) -> Texts:
@@ -519,16 +529,16 @@ _NamedTexts = Iterator[tuple[str, str, Texts | None]]
 
 
 def _named_texts(block: TagBlock) -> _NamedTexts:
-    """Yield the name, the key and the texts of every record that is of no field."""
+    """Yield name, key and texts of every item that does not belong to a field of a keyed tag."""
     if block.form == "id3v1":
-        yield from _of_id3v1(block.items[0].data)
+        yield from _id3v1_texts(block.items[0].data)
         return
-    plain = {riff.INFO_FORM: _INFO, riff.TEXT_FORM: _AIFF}.get(block.form)
+    names = {riff.INFO_FORM: _INFO, riff.TEXT_FORM: _AIFF}.get(block.form)
     for item in block.items:
         if not item.key:
             continue
-        if plain is not None:
-            yield plain.get(item.key, ""), item.key, _plain_text(item)
+        if names is not None:
+            yield names.get(item.key, ""), item.key, _plain_text(item)
         elif block.form in _FORMS and not keys_of_form(block.form).fields_of(item.key):
             name = _other_name(block.form, item.key)
             if name is not None:
@@ -536,20 +546,20 @@ def _named_texts(block: TagBlock) -> _NamedTexts:
 
 
 def _other_name(form: str, key: str) -> str | None:
-    """Return the name of a key of no field, empty if it has none; `None` if it is passed over."""
+    """Return the name of a key that is not a field's, `""` if it has none, `None` to ignore it."""
     if form == "vorbis":
         return key.upper()
     if form == "apev2":
-        return None if _NOT_TAKEN.match(key) else _BY_APE.get(key.casefold(), key.upper())
-    kind, _, description = (key := long_key(form, key)).partition(":")
-    if kind == "TXXX" and description:
+        return None if _NOT_COPIED.match(key) else _BY_APE.get(key.casefold(), key.upper())
+    frame, _, description = (key := long_key(form, key)).partition(":")
+    if frame == "TXXX" and description:
         return description.upper()
-    if kind in ("COMM", "USLT"):  # in any language, without a description
-        return _BY_ID3[f"{kind}::eng"] if description.startswith(":") else ""
+    if frame in ("COMM", "USLT"):  # in any language, without a description
+        return _BY_ID3[f"{frame}::eng"] if description.startswith(":") else ""
     return _BY_ID3.get(key, "")
 
 
-def _of_id3v1(tag: bytes) -> _NamedTexts:
+def _id3v1_texts(tag: bytes) -> _NamedTexts:
     for name, place in _ID3V1.items():
         text = tag[place].partition(b"\0")[0].strip(_ID3V1_PADDING).decode("latin-1")
         yield name, name, (text,)
@@ -568,4 +578,4 @@ _OTHER_TAGS = {
     riff.TEXT_FORM: "AIFF",
     "id3v1": "ID3v1",
 }
-"""The forms of tag in the order in which TagLib reads them, as they are called."""
+"""The tag formats in the order in which TagLib reads them, with their labels."""

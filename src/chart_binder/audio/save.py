@@ -1,7 +1,7 @@
-"""Saving of changed tags: a copy is written beside the file, proven, and takes the file's place.
+"""Saving changed tags: write a copy beside the file, verify it, and replace the file with it.
 
-At any moment, whatever kills the process or fills the disk, the file is either as it was, byte for
-byte, or as it was meant to be. A `Restoration` makes the former file of the new one.
+At any moment, even if the process is killed or the disk is full, the file has either its old bytes
+or its complete new ones. A `Restoration` turns the new file back into the old one.
 """
 
 import errno
@@ -28,46 +28,47 @@ from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError, SaveError
 from chart_binder.files import quoted
 
-_SPARE_BYTES = 1 << 20  # what must stay free on the disk beside a copy
+_SPARE_BYTES = 1 << 20  # must stay free on the disk beside a copy
 
 _IDENTITY = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _REFUSALS = {
-    errno.EPERM: "the system does not let it be replaced (it is immutable, or not this user's)",
+    errno.EPERM: "the system forbids replacing it (it is immutable, or belongs to another user)",
     errno.EROFS: "it is on a read-only disk",
-    errno.EACCES: "its folder may not be written, where a copy has to be made first",
+    errno.EACCES: "its folder is not writable, and a copy has to be made there first",
 }
-# Ends where the bytes themselves say so: equal bytes are cut alike, wherever they stand.
+# Chunk ends depend on the bytes only, so equal bytes are cut alike at any position.
 _CHUNK = re.compile(rb"(?s).{256,4096}?(?=[\0-\3])|.{1,4096}")
 _NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
-# The answers of file systems that have no extended attributes, or not this one.
+# The errors of file systems without extended attributes, or without this attribute.
 _NO_ATTRIBUTE = frozenset({errno.ENOTSUP, errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENODATA})
 
 
 class NotWritableError(SaveError):
-    """The file must not be replaced until somebody changes what `why` says."""
+    """The file must not be replaced; `why` is the reason, which somebody has to resolve."""
 
     def __init__(self, path: Path, why: str) -> None:
-        super().__init__(f"{quoted(path)} is left as it is: {why}")
+        super().__init__(f"{quoted(path)} was not changed: {why}")
         self.why = why
 
 
 class ChangedSinceError(SaveError):
-    """The file is not, byte for byte, the one that was written."""
+    """The file is no longer byte for byte the one that was written."""
 
 
 class UnconfirmedError(SaveError):
-    """The file was replaced, but the disk did not confirm that this will last."""
+    """The file was replaced, but the disk did not confirm that the change is permanent."""
 
 
 _RestorationPart = bytes | Annotated[tuple[int, ...], msgspec.Meta(min_length=2, max_length=4)]
 
 
 class Restoration(msgspec.Struct, frozen=True, array_like=True):
-    """What makes the file before a write of the file after it; hashes are SHA-256 over whole files.
+    """How to rebuild the file before a write from the file after it.
 
-    `parts` are, in order, bytes that only the former file has, or start and size in the new one; of
-    renumbered pages of Ogg also the number of their stream, and what is added to those of pages.
+    The hashes are the SHA-256 of the whole files. Each of `parts`, in file order, is either bytes
+    that only the old file has, or start and size of a span in the new file. Spans of renumbered Ogg
+    pages also have the stream's serial number and the number to add to their page numbers.
     """
 
     old_hash: bytes
@@ -76,34 +77,32 @@ class Restoration(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def document(self) -> bytes:
-        """The compressed record; `from_document` reads it back without loss."""
+        """The compressed value, which `from_document` reads without loss."""
         return zlib.compress(msgspec.msgpack.encode(self))
 
     @classmethod
     def from_document(cls, document: bytes) -> "Restoration":
-        """Read what `document` returned; raise `AudioError` for anything else."""
+        """Read the value of `document`. Raises `AudioError` for anything else."""
         try:
             return msgspec.msgpack.decode(zlib.decompress(document), type=cls)
         except (zlib.error, msgspec.MsgspecError) as error:
-            raise AudioError(f"the journal does not have the former file: {error}") from error
+            raise AudioError(f"the journal cannot restore the old file: {error}") from error
 
     @property
     def pieces(self) -> list[Piece]:
-        """The former file, in bytes and spans of the new one."""
+        """The old file as bytes and spans of the new one."""
         return [part if isinstance(part, bytes) else _span(*part) for part in self.parts]
 
 
 def _span(start: int, size: int, serial: int | None = None, shift: int = 0) -> ByteSpan:
-    return (
-        ByteSpan(start, size)
-        if serial is None
-        else RenumberedPages(start, size, serial, shift, (start,))
-    )
+    if serial is None:
+        return ByteSpan(start, size)
+    return RenumberedPages(start, size, serial, shift, (start,))
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedCopy:
-    """A proven copy to take `path`'s place; `restoration` makes the present file of it."""
+    """A verified copy that will replace `path`; `restoration` rebuilds the old file from it."""
 
     path: Path
     temporary: Path
@@ -115,7 +114,7 @@ class PreparedCopy:
 
 @dataclass(frozen=True, slots=True)
 class SaveResult:
-    """The outcome of a save; `lost` names attributes and times that could not be kept."""
+    """The outcome of a save; `lost` names attributes and times that could not be preserved."""
 
     path: Path
     changed: bool
@@ -126,7 +125,7 @@ class SaveResult:
 
 
 def do_nothing(_: PreparedCopy) -> None:
-    """Do nothing before a file is replaced."""
+    """Do nothing before a file is replaced (the default of `before_replace`)."""
 
 
 def check_tags(
@@ -136,26 +135,26 @@ def check_tags(
     copy_links: bool = False,
     is_undo: bool = False,
 ) -> tuple[TagSet, TagSet]:
-    """Return the tags of a file before and after a change, and write nothing.
+    """Return the tags of a file before and after a change, without writing.
 
-    All that `save_tags` asks before it makes a copy is asked, and the same errors are raised.
+    Makes all checks that `save_tags` makes before it creates a copy, and raises the same errors.
     """
     target = _resolved(path) if path.is_symlink() else path
     with file_access.open_audio(target) as source:
-        draft = _draft(path, source, change, copy_links=copy_links, is_undo=is_undo)
-    return draft.before, draft.after
+        planned = _plan_save(path, source, change, copy_links=copy_links, is_undo=is_undo)
+    return planned.before, planned.after
 
 
 def check_restore(
     path: Path, restorations: Sequence[Restoration], *, copy_links: bool = False
 ) -> None:
-    """Raise what `restore_file` would for the last of these after the others; write nothing."""
+    """Raise the errors of `restore_file` for successive restorations, without writing."""
     with file_access.open_audio(_resolved(path)) as source:
-        found = file_hash(source)
+        current_hash = file_hash(source)
         for restoration in restorations:
-            if found != restoration.new_hash:
+            if current_hash != restoration.new_hash:
                 raise _changed_since(path)
-            found = restoration.old_hash
+            current_hash = restoration.old_hash
         new_size = sum(map(file_access.piece_size, restorations[-1].pieces))
         _require_writable(path, source, new_size, copy_links=copy_links)
 
@@ -170,24 +169,20 @@ def save_tags(
     timeout_s: float = file_access.LOCK_TIMEOUT_S,
     before_replace: Callable[[PreparedCopy], None] = do_nothing,
 ) -> SaveResult:
-    """Replace the tags of a file by what `change` returns for them.
+    """Replace the tags of a file with the result of `change`, which receives the current tags.
 
-    Owner, mode, extended attributes and access lists are kept, with `keep_mtime` also the times of
-    the last change, that of the folder included. With `copy_links` a file with other names (hard
-    links) is replaced under this one. `before_replace` is called when the copy is on the disk and
-    is proven to have the same audio and the tags meant, which mutagen has to find as well unless it
-    `is_undo`; what it raises leaves the file as it was. Another run that has the file locked is
-    waited for, and `change` gets the tags that it wrote.
+    Owner, mode, extended attributes and access lists are preserved, and with `keep_mtime` also the
+    modification times of the file and its folder. `copy_links` allows replacing a file with several
+    hard links under this name only. `before_replace` is called when the copy is on disk and has the
+    same audio and the new tags, which mutagen must read as well unless `is_undo`; if it raises, the
+    file stays unchanged. If another run has locked the file, it is awaited for `timeout_s` seconds.
 
     Raises `AudioError` for a file that cannot be read or values that its tags cannot hold,
-    `FileInUseError` if another run holds it longer than `timeout_s`, and `SaveError` if it must not
-    or cannot be replaced; the file is as it was then, except after `UnconfirmedError`.
+    `FileInUseError` after the timeout, and `SaveError` if the file must not or cannot be replaced.
+    After an error the file is unchanged, except after `UnconfirmedError`.
     """
-
-    def draft(source: OpenFile) -> _PlannedSave:
-        return _draft(path, source, change, copy_links=copy_links, is_undo=is_undo)
-
-    return _replace_file(path, draft, before_replace, keep_mtime=keep_mtime, timeout_s=timeout_s)
+    plan = partial(_plan_save, path, change=change, copy_links=copy_links, is_undo=is_undo)
+    return _replace_file(path, plan, before_replace, keep_mtime=keep_mtime, timeout_s=timeout_s)
 
 
 def restore_file(
@@ -198,18 +193,18 @@ def restore_file(
     copy_links: bool = False,
     before_replace: Callable[[PreparedCopy], None] = do_nothing,
 ) -> SaveResult:
-    """Replace a written file by the former one. Raises `ChangedSinceError` if it is another now."""
+    """Replace a written file with the old one. Raises `ChangedSinceError` if it changed since."""
 
-    def draft(source: OpenFile) -> _PlannedSave:
+    def plan(source: OpenFile) -> _PlannedSave:
         if file_hash(source) != restoration.new_hash:
             raise _changed_since(path)
         new_size = UnwrittenFile.of(source, restoration.pieces).size
         _require_writable(path, source, new_size, copy_links=copy_links)
-        prove = partial(_require_restored, expected=restoration.old_hash)
+        verify = partial(_verify_restored, expected=restoration.old_hash)
         tags = layout_of(source).tags
-        return _PlannedSave(tags, tags, restoration.pieces, prove)
+        return _PlannedSave(tags, tags, restoration.pieces, verify)
 
-    return _replace_file(path, draft, before_replace, keep_mtime=keep_mtime)
+    return _replace_file(path, plan, before_replace, keep_mtime=keep_mtime)
 
 
 def _changed_since(path: Path) -> ChangedSinceError:
@@ -218,15 +213,18 @@ def _changed_since(path: Path) -> ChangedSinceError:
 
 @dataclass(frozen=True, slots=True)
 class _PlannedSave:
-    """A change: the tags, the new file (nothing for no change), what returns its tags and hash."""
+    """The old and new tags and the pieces of the new file, which are empty without a change.
+
+    `verify` checks a copy on disk and returns its tags and audio hash.
+    """
 
     before: TagSet
     after: TagSet
     pieces: Sequence[Piece]
-    prove: Callable[[OpenFile, Path], tuple[TagSet, str]]
+    verify: Callable[[OpenFile, Path], tuple[TagSet, str]]
 
 
-def _draft(
+def _plan_save(
     path: Path,
     source: OpenFile,
     change: Callable[[TagSet], TagSet],
@@ -234,31 +232,31 @@ def _draft(
     copy_links: bool,
     is_undo: bool = False,
 ) -> _PlannedSave:
-    """Return what a save would write, proven as far as it can be without a copy."""
+    """Return what a save will write, checked as far as possible without a copy."""
     layout = layout_of(source)
     before = layout.tags
     after = change(before)
-    prove = partial(_require_proven, before=before, after=after, is_undo=is_undo)
+    verify = partial(_verify_copy, before=before, after=after, is_undo=is_undo)
     if after == before:
-        return _PlannedSave(before, after, (), prove)
+        return _PlannedSave(before, after, (), verify)
     try:
         new = UnwrittenFile.of(source, file_with_tags(layout, after))
     except AudioError as error:
         raise NotWritableError(path, _reason(path, error)) from error
     _require_writable(path, source, new.size, copy_links=copy_links)
     _require_readable(path, new, before, after, is_undo=is_undo)
-    return _PlannedSave(before, after, new.pieces, prove)
+    return _PlannedSave(before, after, new.pieces, verify)
 
 
 def _reason(path: Path, error: AudioError) -> str:
-    """Return what an error says of a file, without its path."""
+    """Return the text of an error without the path of the file."""
     text, name = str(error), f"{quoted(path)} "
     return f"it {text.removeprefix(name)}" if text.startswith(name) else text
 
 
 def _replace_file(
     path: Path,
-    draft: Callable[[OpenFile], _PlannedSave],
+    plan: Callable[[OpenFile], _PlannedSave],
     before_replace: Callable[[PreparedCopy], None],
     *,
     keep_mtime: bool,
@@ -267,8 +265,8 @@ def _replace_file(
     target = _resolved(path)
     with file_access.file_lock(target, timeout_s) as source:
         status = os.fstat(source.descriptor)
-        new = draft(source)
-        before, pieces = new.before, new.pieces
+        planned = plan(source)
+        before, pieces = planned.before, planned.pieces
         if not pieces:
             return SaveResult(target, changed=False, before=before, after=before)
         with (
@@ -277,73 +275,73 @@ def _replace_file(
         ):
             lost = _copy_metadata(source, status, copy, keep_mtime=keep_mtime)
             os.fsync(copy)
-            after, sound = new.prove(source, temporary)
+            after, audio = planned.verify(source, temporary)
             _require_unchanged(target, status)
             restoration = restoration_of(source, pieces, new_hash)
-            before_replace(PreparedCopy(target, temporary, sound, before, after, restoration))
+            before_replace(PreparedCopy(target, temporary, audio, before, after, restoration))
             _require_unchanged(target, status)
             temporary.replace(target)
         _sync_folder(target.parent)
     lost = (*lost, *lost_times)
-    return SaveResult(target, changed=True, before=before, after=after, audio_hash=sound, lost=lost)
+    return SaveResult(target, changed=True, before=before, after=after, audio_hash=audio, lost=lost)
 
 
 def _resolved(path: Path) -> Path:
-    """Return the file that a symbolic link leads to: the link itself stays."""
+    """Return the file that a symbolic link points to, because the link itself is preserved."""
     try:
         return path.resolve(strict=True)
     except (OSError, ValueError, RuntimeError):
-        return path  # opening it reports why
+        return path  # opening it will report the error
 
 
 def _require_writable(
     path: Path, source: OpenFile, new_size: int, *, copy_links: bool = False
 ) -> None:
-    """Raise `SaveError` if a copy of `new_size` bytes may not take the place of a file."""
+    """Raise `SaveError` if a copy of `new_size` bytes cannot replace the file."""
     target, status = source.path, os.fstat(source.descriptor)
     folder = target.parent
     reasons = []
     if status.st_nlink > 1 and not copy_links:
         reasons.append(
             f"it has {status.st_nlink} names (hard links), and the others would keep the old tags:"
-            " put a copy in its place, as --copy-links does"
+            " use --copy-links to replace this name with a copy"
         )
     if not status.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH):
         reasons.append("it is read-only: make it writable (chmod u+w)")
     elif not _is_writable(target):
         reasons.append("this user may not write it")
     elif file_access.is_append_only(source.descriptor):
-        reasons.append("it is append-only or immutable (`chattr -ai` takes that back)")
+        reasons.append("it is append-only or immutable (undo this with `chattr -ai`)")
     if not _is_writable(folder):
         reasons.append(_REFUSALS[errno.EACCES])
     elif _is_append_only(folder):
-        reasons.append("its folder is append-only (`chattr -a` takes that back)")
+        reasons.append("its folder is append-only (undo this with `chattr -a`)")
     if not reasons and not _may_own(status, folder):
-        reasons.append(_of_another(status))
+        reasons.append(_owner_problem(status))
     if reasons:
         raise NotWritableError(path, "; ".join(reasons))
     free, needed = _free_bytes(folder), new_size + _SPARE_BYTES
     if free is not None and free < needed:
         raise SaveError(
-            f"{quoted(path)} is left as it is: there is no room for a copy beside it"
+            f"{quoted(path)} was not changed: the disk has no room for a copy"
             f" ({free:,} bytes are free, {needed:,} needed)"
         )
 
 
 def _may_own(status: os.stat_result, folder: Path) -> bool:
-    """Say whether this user may make a file of the owner and group that a file has."""
+    """Tell whether this user may create a file in `folder` with the owner and group in `status`."""
     user = os.geteuid()
     if user == 0 or status.st_uid != user:
         return user == 0
-    above = folder.stat()
-    groups = {os.getegid(), *os.getgroups(), *({above.st_gid} if above.st_mode & S_ISGID else ())}
+    parent = folder.stat()
+    groups = {os.getegid(), *os.getgroups(), *({parent.st_gid} if parent.st_mode & S_ISGID else ())}
     return status.st_gid in groups
 
 
-def _of_another(status: os.stat_result) -> str:
+def _owner_problem(status: os.stat_result) -> str:
     return (
-        f"it belongs to user {status.st_uid} and group {status.st_gid}, which this user cannot hand"
-        " the new file to"
+        f"it belongs to user {status.st_uid} and group {status.st_gid}, to which this user cannot"
+        " assign the new file"
     )
 
 
@@ -372,20 +370,20 @@ def _free_bytes(folder: Path) -> int | None:
 
 @contextmanager
 def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int, bytes]]:
-    """Yield path, descriptor and SHA-256 of a new file, which is removed unless it was moved."""
+    """Yield path, descriptor and SHA-256 of a new file, which is removed unless it is moved."""
     temporary = target.parent / file_access.new_temporary_name(target)
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    made, digest = False, hashlib.sha256()
+    is_created, digest = False, hashlib.sha256()
     try:
         descriptor = os.open(temporary, flags, 0o600)
-        made = True
+        is_created = True
         try:
             file_access.try_lock(descriptor)
             for chunk in chunks:
                 digest.update(chunk)
-                rest = memoryview(chunk)
-                while rest:
-                    rest = rest[os.write(descriptor, rest) :]
+                unwritten = memoryview(chunk)
+                while unwritten:
+                    unwritten = unwritten[os.write(descriptor, unwritten) :]
             yield temporary, descriptor, digest.digest()
         finally:
             os.close(descriptor)
@@ -394,24 +392,24 @@ def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int, by
             raise NotWritableError(target, why) from error
         reason = error.strerror or str(error)
         if error.errno in _NO_ROOM:
-            reason = f"there is no room for a copy beside it ({reason})"
-        raise SaveError(f"{quoted(target)} is left as it is: {reason}") from error
+            reason = f"the disk has no room for a copy ({reason})"
+        raise SaveError(f"{quoted(target)} was not changed: {reason}") from error
     finally:
-        if made:
-            with suppress(OSError):  # replaced already, or left to the next sweep
+        if is_created:
+            with suppress(OSError):  # moved already, or removed by `remove_leftovers` later
                 temporary.unlink()
 
 
 def _copy_metadata(
     source: OpenFile, status: os.stat_result, copy: int, *, keep_mtime: bool
 ) -> tuple[str, ...]:
-    """Give a copy the owner, mode and attributes of its source; return those it cannot have."""
-    now = os.fstat(copy)
-    if (now.st_uid, now.st_gid) != (status.st_uid, status.st_gid):
+    """Give a copy the owner, mode and attributes of its source; return the lost attributes."""
+    created = os.fstat(copy)
+    if (created.st_uid, created.st_gid) != (status.st_uid, status.st_gid):
         try:
             os.fchown(copy, status.st_uid, status.st_gid)
         except PermissionError as error:
-            raise NotWritableError(source.path, _of_another(status)) from error
+            raise NotWritableError(source.path, _owner_problem(status)) from error
     lost = _copy_attributes(source.descriptor, copy)
     os.fchmod(copy, S_IMODE(status.st_mode))
     if keep_mtime:
@@ -420,7 +418,7 @@ def _copy_metadata(
 
 
 def _copy_attributes(source: int, copy: int) -> tuple[str, ...]:
-    if not hasattr(os, "listxattr"):  # only Linux has these calls in Python
+    if not hasattr(os, "listxattr"):  # Python has these functions only on Linux
         return ()
     try:
         names = os.listxattr(source)
@@ -442,7 +440,7 @@ def _copy_attributes(source: int, copy: int) -> tuple[str, ...]:
 def _require_readable(
     path: Path, new: OpenFile, before: TagSet, after: TagSet, *, is_undo: bool
 ) -> None:
-    """Raise `SaveError` unless a new file has the tags that are meant, and mutagen finds them."""
+    """Raise `SaveError` unless canon and mutagen read the tags `after` from a new file."""
     try:
         tags = layout_of(new).tags
         if tags == after and not is_undo:
@@ -451,44 +449,42 @@ def _require_readable(
         reason = f"with the new tags it could not be read back: {_reason(path, error)}"
         raise NotWritableError(path, reason) from error
     if tags != after:
-        raise NotWritableError(path, "the tags read back are not those that were meant")
+        raise NotWritableError(path, "the tags read back are not the new tags")
 
 
-def _require_proven(
+def _verify_copy(
     source: OpenFile, temporary: Path, *, before: TagSet, after: TagSet, is_undo: bool
 ) -> tuple[TagSet, str]:
-    """Return `after` and the hash of the audio, the same in both; raise `SaveError` otherwise."""
+    """Return `after` and the audio hash. Raises `SaveError` if a copy has other tags or audio."""
     with file_access.open_audio(temporary) as copy:
         _require_readable(source.path, copy, before, after, is_undo=is_undo)
-        sound = hash_if_same(source, copy)
-    if sound is None or layout_of(source).tags != before:
-        raise SaveError(
-            f"{quoted(source.path)} is left as it is: its audio is not the same in the copy"
-        )
-    return after, sound
+        audio = hash_if_same(source, copy)
+    if audio is None or layout_of(source).tags != before:
+        raise SaveError(f"{quoted(source.path)} was not changed: the copy has different audio")
+    return after, audio
 
 
-def _require_restored(source: OpenFile, temporary: Path, *, expected: bytes) -> tuple[TagSet, str]:
+def _verify_restored(source: OpenFile, temporary: Path, *, expected: bytes) -> tuple[TagSet, str]:
     with file_access.open_audio(temporary) as copy:
         if file_hash(copy) != expected:
             raise SaveError(
-                f"{quoted(source.path)} is left as it is: the journal does not lead back to it"
+                f"{quoted(source.path)} was not changed: the journal does not restore the old file"
             )
         return layout_of(copy).tags, audio_hash(temporary)
 
 
 def _require_unchanged(target: Path, status: os.stat_result) -> None:
     try:
-        now = os.stat(target, follow_symlinks=False)  # noqa: PTH116  # as it was opened
+        current = os.stat(target, follow_symlinks=False)  # noqa: PTH116  # as it was opened
     except OSError as error:
-        raise SaveError(f"{quoted(target)} went away while its tags were prepared") from error
-    if any(getattr(now, name) != getattr(status, name) for name in _IDENTITY):
-        raise SaveError(f"{quoted(target)} is left as it is: another program changed it meanwhile")
+        raise SaveError(f"{quoted(target)} was removed while its tags were prepared") from error
+    if any(getattr(current, name) != getattr(status, name) for name in _IDENTITY):
+        raise SaveError(f"{quoted(target)} was not changed: another program changed it meanwhile")
 
 
 @contextmanager
 def _folder_times(folder: Path, *, keep: bool) -> Iterator[list[str]]:
-    """Put the times of a folder back; what is yielded then names those that could not be kept."""
+    """Reset the times of a folder at the end; the yielded list names what could not be reset."""
     lost = list[str]()
     status = folder.stat()
     try:
@@ -512,29 +508,28 @@ def _sync_folder(folder: Path) -> None:
         if error.errno not in _NO_FOLDER_SYNC:
             raise UnconfirmedError(
                 f"a file in {quoted(folder)} has its new tags, but the disk did not confirm it"
-                f" ({error.strerror}): a power cut may bring the old ones back"
+                f" ({error.strerror}): after a power cut it may have the old ones again"
             ) from error
 
 
 def restoration_of(old: OpenFile, pieces: Iterable[Piece], new_hash: bytes) -> Restoration:
-    """Return what makes `old` of the file that consists of `pieces`; raise `AudioError`."""
-    copied, written, at = list[_CopiedSpan](), dict[bytes, int](), 0
+    """Return how to rebuild `old` from the file that consists of `pieces`. Raises `AudioError`."""
+    copied, new_chunks, at = list[_CopiedSpan](), dict[bytes, int](), 0
     for piece in pieces:
         if isinstance(piece, ByteSpan):
-            renumbered = piece if isinstance(piece, RenumberedPages) else None
-            back = (renumbered.serial, -renumbered.shift) if renumbered else ()
-            copied.append((piece.start, at, piece.size, back))
+            renumbering = (piece.serial, -piece.shift) if isinstance(piece, RenumberedPages) else ()
+            copied.append((piece.start, at, piece.size, renumbering))
             at += piece.size
             continue
         for chunk in _CHUNK.findall(piece):
-            written[chunk] = at
+            new_chunks[chunk] = at
             at += len(chunk)
-    parts = tuple(_merged(_parts(old, sorted(copied), written)))
+    parts = tuple(_merged(_parts(old, sorted(copied), new_chunks)))
     return Restoration(file_hash(old), new_hash, parts)
 
 
 def file_hash(source: OpenFile) -> bytes:
-    """Return the SHA-256 over a whole file."""
+    """Return the SHA-256 of a whole file."""
     digest = hashlib.sha256()
     for chunk in source.chunks([ByteSpan(0, source.size)]):
         digest.update(chunk)
@@ -542,22 +537,20 @@ def file_hash(source: OpenFile) -> bytes:
 
 
 _CopiedSpan = tuple[int, int, int, tuple[int, ...]]
+"""Start in the old file, start in the new file, size, and how to renumber Ogg pages back."""
 
 
 def _parts(
-    old: OpenFile, copied: list[_CopiedSpan], written: dict[bytes, int]
+    old: OpenFile, copied: list[_CopiedSpan], new_chunks: dict[bytes, int]
 ) -> Iterator[_RestorationPart]:
-    """Yield the old file from its beginning; `copied` has what was: old place, new place, size.
-
-    Of renumbered pages it has also what makes them what they were.
-    """
+    """Yield the old file from its beginning; `new_chunks` maps bytes to their start in the new."""
     at = 0
-    for start, place, size, back in (*copied, (old.size, 0, 0, ())):
+    for start, new_start, size, renumbering in (*copied, (old.size, 0, 0, ())):
         for chunk in _CHUNK.findall(old.read(at, max(0, start - at))):
-            yield (written[chunk], len(chunk)) if chunk in written else chunk
+            yield (new_chunks[chunk], len(chunk)) if chunk in new_chunks else chunk
         skipped = max(0, at - start)
         if size > skipped:
-            yield (place + skipped, size - skipped, *back)
+            yield (new_start + skipped, size - skipped, *renumbering)
         at = max(at, start + size)
 
 

@@ -195,7 +195,7 @@ def _entries(report: WriteReport, *, verbose: bool) -> Iterator[Entry]:
              for each in dates]  # fmt: skip
     changed = {change.field for change in report.changes}
     parts = {key for name in _IN_PARTS & changed for keys in FIELDS_BY_NAME[name].keys.values()
-             for key in (*keys.written, *keys.also)}  # fmt: skip
+             for key in (*keys.primary, *keys.secondary)}  # fmt: skip
     names = _names(report.plan) if report.plan else {}
     for change in report.changes:
         if change.field == "original_year" and (change.old, change.new) in years:
