@@ -29,46 +29,48 @@ from chart_binder.react.transcript import Exchange, TranscriptTurn
 __all__ = ["CannedModel", "Play", "TranscriptMismatch", "canned", "play"]
 
 _HOW_TO_MEND = "If the change is meant, record the run again: docs/testing.md says how."
-_MOST_COMPARED, _MOST_LINES, _MOST_CHARACTERS, _MOST_BRIEF = 1_000, 40, 500, 90
+_MAX_COMPARED, _MAX_LINES, _MAX_CHARS, _MAX_BRIEF = 1_000, 40, 500, 90
 
 
 class TranscriptMismatch(BaseException):
-    """The conversation is not the recorded one; the text says where, and what was expected.
+    """The conversation differs from the recorded one; the text says where, and what was expected.
 
-    It is no `Exception`, like pytest's own failures, because tested code may catch those.
+    Like pytest's failures it is not an `Exception`, because the tested code may catch those.
     """
 
 
 def _brief(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _MOST_BRIEF else f"{line[: _MOST_BRIEF - 1]}…"
+    return line if len(line) <= _MAX_BRIEF else f"{line[: _MAX_BRIEF - 1]}…"
 
 
 def _call_text(tool: str | None, arguments: object) -> str:
     return f"{tool} {json.dumps(arguments, ensure_ascii=False, sort_keys=True, default=str)}"
 
 
-def _versus(expected: str, found: str) -> Iterator[str]:
-    """Yield both where they are a line each, else the lines that differ."""
-    a, b = (text.splitlines()[:_MOST_COMPARED] for text in (expected, found))
-    if max(len(a), len(b)) <= 1:
-        yield f"  expected     {''.join(a)[:_MOST_CHARACTERS]}"
-        yield f"  found        {''.join(b)[:_MOST_CHARACTERS]}"
+def _difference(expected: str, actual: str) -> Iterator[str]:
+    """Yield both texts if each is one line, else the lines that differ."""
+    expected_lines, actual_lines = (
+        text.splitlines()[:_MAX_COMPARED] for text in (expected, actual)
+    )
+    if max(len(expected_lines), len(actual_lines)) <= 1:
+        yield f"  expected     {''.join(expected_lines)[:_MAX_CHARS]}"
+        yield f"  found        {''.join(actual_lines)[:_MAX_CHARS]}"
         return
     yield "  expected (-) and found (+):"
-    differing = list(unified_diff(a, b, lineterm="", n=1))[3:]
-    yield from (f"    {line[:_MOST_CHARACTERS]}" for line in differing[:_MOST_LINES])
-    if len(differing) > _MOST_LINES:
-        yield f"    ... {len(differing) - _MOST_LINES} lines more"
+    differing = list(unified_diff(expected_lines, actual_lines, lineterm="", n=1))[3:]
+    yield from (f"    {line[:_MAX_CHARS]}" for line in differing[:_MAX_LINES])
+    if len(differing) > _MAX_LINES:
+        yield f"    ... {len(differing) - _MAX_LINES} lines more"
 
 
 class CannedModel:
-    """A chat model with `tools` that play a transcript, and check the conversation against it.
+    """A chat model with `tools` that play a transcript and check the conversation against it.
 
-    `message` lines check the opening, `step` lines each call, `step` and `observation` lines what
-    the model is shown; `reply` lines alone, that all of them are asked for and no more. `departure`
-    is the first difference, raised when the model is asked next and again by `finish`, because a
-    pipeline may swallow it.
+    `message` lines check the opening, `step` lines the calls, and `step` with `observation` lines
+    what the model is shown. All `reply` lines must be used, and no more may be needed. `departure`
+    is the first difference. It is raised when the model is asked next, and again by `finish`,
+    because the tested code may catch it.
     """
 
     def __init__(self, name: str, recorded: RecordedRun, tools: Iterable[Tool]) -> None:
@@ -89,115 +91,117 @@ class CannedModel:
             ),
             {event.record: event for event in recorded.events if isinstance(event, EvidenceEvent)},
         )
-        self._has_steps = any(each.step for turn in recorded.turns for each in turn.exchanges)
-        self._given = 0
-        self._answered = 0
+        self._has_steps = any(
+            exchange.step for turn in recorded.turns for exchange in turn.exchanges
+        )
+        self._turn_number = 0
+        self._next_exchange = 0
         self._log: list[str] = []
 
     @property
     def model_id(self) -> str:
-        """The model that was recorded, else the name of the file."""
+        """The recorded model, or the name of the file."""
         run = self._recorded.run
         return (run and run.model_id) or self._name
 
     @property
     def evidence(self) -> dict[str, object] | None:
-        """The evidence bundle of a whole recording."""
+        """The evidence bundle of a complete recording."""
         run = self._recorded.run
         return run.evidence if run else None
 
     @property
     def result(self) -> dict[str, Any] | None:
-        """The result of a whole recording."""
+        """The result of a complete recording."""
         return self._recorded.result
 
     def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:  # noqa: ARG002
         """Return the next recorded reply; raise `TranscriptMismatch`, or `ChatError` as recorded.
 
-        An answer that is sent back at the end of the transcript stands as it is.
+        An answer that is sent back at the end of the transcript is final.
         """
         __tracebackhide__ = True
         self._raise_departure()
-        if self._given:
+        if self._turn_number:
             new = takewhile(lambda message: message.role != "assistant", reversed(messages))
             self._check_observations("\n".join(reversed([message.content for message in new])))
         else:
             self._check_opening(messages)
-        if self._given == len(self._turns):
+        if self._turn_number == len(self._turns):
             if self.result and self.result.get("outcome") == "error":
                 raise ChatError(str(self.result.get("problem")))
             if messages and SENT_BACK in messages[-1].content:
                 raise ChatError("the transcript ends with the answer before")
             raise self._departs(
-                f"it goes on after turn {self._given}, the last",
+                f"it goes on after turn {self._turn_number}, the last",
                 "no further turn",
                 _brief(messages[-1].content) if messages else "no message at all",
             )
-        self._given, self._answered = self._given + 1, 0
-        said = self._turns[self._given - 1][1].reply
-        self._log.append(f"turn {self._given}: reply {_brief(said.content)!r}")
-        return said
+        self._turn_number, self._next_exchange = self._turn_number + 1, 0
+        reply = self._turns[self._turn_number - 1][1].reply
+        self._log.append(f"turn {self._turn_number}: reply {_brief(reply.content)!r}")
+        return reply
 
     def finish(self) -> None:
-        """Raise `TranscriptMismatch` unless the whole conversation took place as recorded."""
+        """Raise `TranscriptMismatch` unless the conversation took place completely as recorded."""
         __tracebackhide__ = True
         self._raise_departure()
-        if self._given:
+        if self._turn_number:
             self._check_calls()
-        left = self._turns[self._given :]
-        if left:
-            after = f"it ends after turn {self._given}" if self._given else "it never began"
-            turn, said = left[0]
-            expected = said.content
+        unplayed = self._turns[self._turn_number :]
+        if unplayed:
+            where = (
+                f"it ends after turn {self._turn_number}" if self._turn_number else "it never began"
+            )
+            turn, reply = unplayed[0]
+            expected = reply.content
             raise self._departs(
-                f"{after}, {counted(len(left), 'reply', 'replies')} unplayed",
+                f"{where}, {counted(len(unplayed), 'reply', 'replies')} unplayed",
                 f"turn {turn.number}: reply {_brief(expected)!r}",
                 "nothing was asked of the model any more",
             )
 
     def __enter__(self) -> Self:
-        """Return itself, to be finished at the end of the block."""
+        """Return itself; the end of the block calls `finish`."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Finish, unless the block has failed already."""
+        """Call `finish`, unless the block failed."""
         if kind is None:
             self.finish()
 
     @property
     def _turn(self) -> TranscriptTurn:
-        """The turn under way; before the first reply what code looked up, if it was recorded."""
-        if self._given:
-            return self._turns[self._given - 1][0]
+        """The current turn; before the first reply, what code looked up."""
+        if self._turn_number:
+            return self._turns[self._turn_number - 1][0]
         return self._lookups[0] if self._lookups else TranscriptTurn(0, None, ())
 
     def _raise_departure(self) -> None:
         if self.departure:
             raise self.departure
 
-    def _departs(self, where: str, expected: str, found: str) -> TranscriptMismatch:
+    def _departs(self, where: str, expected: str, actual: str) -> TranscriptMismatch:
         lines = [
             f"the conversation departs from {self._name}: {where}",
             *(f"  as recorded  {line}" for line in self._log),
-            *_versus(expected, found),
+            *_difference(expected, actual),
             _HOW_TO_MEND,
         ]
         self.departure = TranscriptMismatch("\n".join(lines))
         return self.departure
 
     def _played(self, tool: Tool) -> Tool:
-        """Return the tool as the model sees it, its work replaced by what was recorded."""
+        """Return a tool that returns the recorded results."""
 
         def play(**keywords: object) -> Observation:
             __tracebackhide__ = True
-            given = {name: value for name, value in keywords.items() if value is not UNSET}
+            arguments = {name: value for name, value in keywords.items() if value is not UNSET}
             model = tool.arguments.model_parameter
             try:
-                arguments = tool.arguments.to_json(given[model] if model else given)
-                return self._answer(tool.name, arguments)
-            except (
-                TranscriptMismatch
-            ) as error:  # a loop bears whatever a tool does: it is raised again soon
+                json_arguments = tool.arguments.to_json(arguments[model] if model else arguments)
+                return self._answer(tool.name, json_arguments)
+            except TranscriptMismatch as error:  # it is raised again when the model is asked
                 raise ToolError("the conversation has departed from its transcript") from error
 
         return replace(tool, function=play, per_run=None)
@@ -205,68 +209,75 @@ class CannedModel:
     def _answer(self, tool: str, arguments: dict[str, object]) -> Observation:
         __tracebackhide__ = True
         self._raise_departure()
-        called = _call_text(tool, arguments)
-        exchanges = self._turn.exchanges[self._answered :]
-        # What is recorded between was answered without a tool: a repeated call, an unknown tool.
+        call_text = _call_text(tool, arguments)
+        exchanges = self._turn.exchanges[self._next_exchange :]
+        # Steps before this call did not run a tool: a repeated call, or an unknown tool.
         for place, exchange in enumerate(exchanges, start=1):
             step = exchange.step
             if step is None or (step.kind, step.tool, step.arguments) == ("act", tool, arguments):
-                self._answered += place
-                self._log.append(f"turn {self._given}: {called}")
+                self._next_exchange += place
+                self._log.append(f"turn {self._turn_number}: {call_text}")
                 return exchange.observed(tool)
-        if self._given and not self._has_steps and not self._turn.exchanges:
-            self._log.append(f"turn {self._given}: {called}, which has no recorded answer")
+        if self._turn_number and not self._has_steps and not self._turn.exchanges:
+            self._log.append(f"turn {self._turn_number}: {call_text}, which has no recorded answer")
             return Exchange().observed(tool)
         raise self._departs(
-            f"a call in turn {self._given}", _expected(exchanges) or "no call", called
+            f"a call in turn {self._turn_number}", _expected(exchanges) or "no call", call_text
         )
 
     def _check_opening(self, messages: Sequence[Message]) -> None:
-        expected = [(said.role, said.content) for said in self._recorded.opening]
+        expected = [(message.role, message.content) for message in self._recorded.opening]
         if not expected:
             return
-        found = [(str(message.role), message.content) for message in messages]
-        if self._turn.exchanges and len(found) == len(expected):
-            role, content = found[-1]
-            found[-1] = role, _without_lookups(content, expected[-1][1])
-        for number, (one, other) in enumerate(zip_longest(expected, found), start=1):
-            if one != other:
-                role, *_ = one or other or ("",)
-                texts = (each[1] if each else "(no such message)" for each in (one, other))
+        actual = [(str(message.role), message.content) for message in messages]
+        if self._turn.exchanges and len(actual) == len(expected):
+            role, content = actual[-1]
+            actual[-1] = role, _without_lookups(content, expected[-1][1])
+        for number, (expected_message, actual_message) in enumerate(
+            zip_longest(expected, actual), start=1
+        ):
+            if expected_message != actual_message:
+                role, *_ = expected_message or actual_message or ("",)
+                texts = (
+                    message[1] if message else "(no such message)"
+                    for message in (expected_message, actual_message)
+                )
                 raise self._departs(f"opening message {number} ({role})", *texts)
 
     def _check_observations(self, shown: str) -> None:
-        """Check that the model is shown what it was shown, where the steps tell what for."""
+        """Check that the model is shown the recorded observations of recorded steps."""
         self._check_calls()
         for exchange in self._turn.exchanges:
-            seen = exchange.observation
-            if exchange.step and seen and not _stands_in(seen.content, shown):
+            observation = exchange.observation
+            if exchange.step and observation and not _is_shown(observation.content, shown):
                 raise self._departs(
-                    f"what the model is shown after turn {self._given}", seen.content, shown
+                    f"what the model is shown after turn {self._turn_number}",
+                    observation.content,
+                    shown,
                 )
 
     def _check_calls(self) -> None:
-        """Check that every answer was asked for, where no step tells what it answered."""
-        for exchange in self._turn.exchanges[self._answered :]:
-            seen = exchange.observation
-            if exchange.step is None and seen and not seen.error:
+        """Check that every observation without a recorded step was used by a call."""
+        for exchange in self._turn.exchanges[self._next_exchange :]:
+            observation = exchange.observation
+            if exchange.step is None and observation and not observation.error:
                 raise self._departs(
-                    f"turn {self._given} calls no tool",
-                    f"a call that is answered {_brief(seen.content)!r}",
+                    f"turn {self._turn_number} calls no tool",
+                    f"a call that is answered {_brief(observation.content)!r}",
                     "no call",
                 )
 
 
 def _without_lookups(content: str, expected: str) -> str:
-    """Return an opening message without what code looked up, which stands below it."""
+    """Return an opening message without the results of opening calls below it."""
     heading = f"\n\n{LOOKED_UP} "
     if content.startswith(expected + heading):
         return expected
     return content.partition(heading)[0]
 
 
-def _stands_in(content: str, shown: str) -> bool:
-    """Return whether an observation is shown: as it is, sanitized, or inside a JSON text."""
+def _is_shown(content: str, shown: str) -> bool:
+    """Return whether an observation is shown: unchanged, sanitized, or inside a JSON text."""
     forms = (content, sanitize(content), msgspec.json.encode(content).decode()[1:-1])
     return any(form in shown for form in forms)
 
@@ -278,17 +289,17 @@ def _expected(exchanges: Sequence[Exchange]) -> str:
 
 
 class Play(Protocol):
-    """Plays a transcript file; a relative path is taken from the test's own folder."""
+    """Plays a transcript file; a relative path starts at the folder of the test."""
 
     def __call__(self, file: str | Path, *, tools: Sequence[Tool] | None = None) -> CannedModel:
-        """Return the conversation; `tools` are those it replaces, by default those of `canon`."""
+        """Return the conversation; it replaces `tools`, by default those of `canon`."""
         ...
 
 
 def play(file: str | Path, *, tools: Sequence[Tool] | None = None) -> CannedModel:
-    """Return a `CannedModel` for a transcript file, to be ended by a `with` block or `finish`.
+    """Return a `CannedModel` for a transcript file. Use a `with` block, or call `finish`.
 
-    No tool is called: `tools` lend their names and arguments. Raises `CanonError`.
+    No tool is called; only the names and arguments of `tools` are used. Raises `CanonError`.
     """
     from chart_binder.config import LLMConfig
     from chart_binder.llm.tools import default_tools
@@ -305,7 +316,7 @@ _PLAYED: pytest.StashKey[list[CannedModel]] = pytest.StashKey()
 
 @pytest.fixture
 def canned(request: pytest.FixtureRequest) -> Play:
-    """Return a function that plays transcript files; a departure from one fails the test."""
+    """Return a function that plays transcript files; a departure from a file fails the test."""
     played = request.node.stash.setdefault(_PLAYED, [])
 
     def begin(file: str | Path, *, tools: Sequence[Tool] | None = None) -> CannedModel:
@@ -318,7 +329,7 @@ def canned(request: pytest.FixtureRequest) -> Play:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Fail a test at its end if a conversation was not played to its end as recorded."""
+    """Fail a test if a conversation did not take place completely as recorded."""
     try:
         yield
         for run in item.stash.get(_PLAYED, []):
@@ -327,14 +338,14 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         message = str(error)
     else:
         return
-    pytest.fail(message, pytrace=False)  # the way it came through the loop explains nothing
+    pytest.fail(message, pytrace=False)  # the traceback explains nothing
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Name, beside another failure, the departures that what was tested swallowed."""
+    """Add the departures that the tested code caught to the report of another failure."""
     report = yield
     if report.failed and call.when == "call":
         for run in item.stash.get(_PLAYED, []):

@@ -68,7 +68,7 @@ IDS = st.from_regex(r"[A-Za-z0-9_.-]{0,12}", fullmatch=True)
 ACTS = st.builds(ToolCall, NAMES, ARGUMENTS, WORDS)
 FINISHES = st.builds(FinalAnswer, SAYING, WORDS)
 SEVERAL = st.builds(
-    lambda first, also: replace(first, also=tuple(also)),
+    lambda first, also: replace(first, further_calls=tuple(also)),
     st.builds(ToolCall, NAMES, ARGUMENTS, WORDS, id=IDS),
     st.lists(
         st.builds(
@@ -129,7 +129,7 @@ def test_calls_read_back_in_order_each_with_an_id_of_its_own(
     assert len(read.calls) in {1, len(step.calls)}
     for call, meant in zip(read.calls, step.calls, strict=False):
         assert bare(call)[:2] == bare(meant)[:2]
-    if read.also:
+    if read.further_calls:
         ids = [call.id for call in read.calls]
         assert all(ids)
         assert len(set(ids)) == len(ids)
@@ -262,7 +262,9 @@ def test_work_grows_no_faster_than_any_repeated_piece(dialect: Dialect, piece: s
     assert large <= 4.5 * small + 500
 
 
-SEARCH = ToolCall("web_search", {"query": "K <b>"}, "I need the day.", also=(ToolCall("g", {}),))
+SEARCH = ToolCall(
+    "web_search", {"query": "K <b>"}, "I need the day.", further_calls=(ToolCall("g", {}),)
+)
 ANSWER = FinalAnswer('```json\n{"crg_mbid": "C1"}\n```', "Done.")
 WRITTEN: tuple[tuple[Dialect, str, str, str], ...] = (
     # dialect, two calls (of one call a turn the first), an answer, an observation
@@ -301,7 +303,7 @@ def test_a_dialect_writes_its_form(
 
 
 def test_the_xml_dialect_keys_observations_by_the_id_of_the_call() -> None:
-    read = Xml().parse(Xml().render(ToolCall("f", {}, id="a7", also=(ToolCall("g", {}),))))
+    read = Xml().parse(Xml().render(ToolCall("f", {}, id="a7", further_calls=(ToolCall("g", {}),))))
     assert isinstance(read, ToolCall)
     assert [Xml().observation("1974", call) for call in read.calls] == [
         '<observation id="a7">\n1974\n</observation>',

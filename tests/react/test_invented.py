@@ -193,7 +193,11 @@ def test_an_action_before_an_invented_observation_is_what_counts(
         reply = f"{act}\n{observed}\n{label.format(ANSWER)}"
         step = dialect.parse(reply)
         assert isinstance(step, ToolCall), reply
-        assert (step.tool, step.arguments, step.also) == ("web_search", {"query": "x"}, ()), reply
+        assert (step.tool, step.arguments, step.further_calls) == (
+            "web_search",
+            {"query": "x"},
+            (),
+        ), reply
 
 
 @every_dialect

@@ -80,8 +80,8 @@ class Lines(Classic):
         lines = [line.partition(": ") for line in reply.splitlines() if ": " in line]
         if not lines:
             return FinalAnswer(reply) if reply.isdecimal() else Unreadable("Write `tool: text`.")
-        first, *also = (ToolCall(tool, text) for tool, _, text in lines)
-        return replace(first, also=tuple(also))
+        first, *further = (ToolCall(tool, text) for tool, _, text in lines)
+        return replace(first, further_calls=tuple(further))
 
     def render(self, step: ToolCall | FinalAnswer) -> str:
         if isinstance(step, FinalAnswer):

@@ -301,7 +301,7 @@ class ReplyParser:
 
     def _call(self, act: ToolCall) -> ParsedReply:
         """Return the first call of a turn; the notes name the others."""
-        notes = (*act.notes, *(f"also calls {other.tool}" for other in act.also))
+        notes = (*act.notes, *(f"also calls {other.tool}" for other in act.further_calls))
         if self._takes_any:
             given = act.arguments if isinstance(act.arguments, str) else dict(act.arguments)
             return ParsedReply("act", act.tool, given, notes=notes)

@@ -1,4 +1,4 @@
-"""An agent in one call: a question, a model and tools become an answer."""
+"""An agent in one call: answers a question with a model and tools."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeVar, overload
@@ -37,7 +37,7 @@ def _require_type(name: str, value: object, allowed: str, kind: Any) -> None:
 
 
 def _require_members(name: str, value: object, allowed: str, members: Sequence[str]) -> None:
-    """Raise `TypeError` if a value is a class, or has not all members of a protocol."""
+    """Raise `TypeError` if a value is a class or lacks a member of a protocol."""
     if isinstance(value, type):
         raise TypeError(f"{name} must be {allowed}, not the class {value.__name__}")
     if missing := [member for member in members if not hasattr(value, member)]:
@@ -46,7 +46,7 @@ def _require_members(name: str, value: object, allowed: str, members: Sequence[s
 
 
 def system_prompt(instructions: str, dialect: Dialect, tools: Iterable[ToolLike] = ()) -> str:
-    """Return a system prompt: instructions, the tools, and how to write a step."""
+    """Return a system prompt: the instructions, the tools, and the form of a step."""
     _require_type("instructions", instructions, "a text", str)
     _require_members("dialect", dialect, "a dialect, such as Xml()", _DIALECT)
     tools = Toolbox(tools).tools
@@ -54,7 +54,7 @@ def system_prompt(instructions: str, dialect: Dialect, tools: Iterable[ToolLike]
     return "\n\n".join(filter(None, parts))
 
 
-def as_text(answer: str, is_last: bool) -> str:  # noqa: ARG001, FBT001 (a `AnswerValidator`)
+def as_text(answer: str, is_last: bool) -> str:  # noqa: ARG001, FBT001 (an `AnswerValidator`)
     """Accept any answer that is not empty."""
     if not answer.strip():
         raise AnswerRefusedError("Your answer is empty. Write the answer itself.")
@@ -99,14 +99,15 @@ def run(
     on_event: EventHandler = ignore,
     limits: Limits = _LIMITS,
 ) -> Ending[Any]:
-    """Answer a question: the model reasons, calls tools, reads what they return, and answers.
+    """Answer a question: the model reasons, calls tools, reads the results, and answers.
 
     `tools` are typed functions with docstrings, or `Tool`s. `validate_answer` takes the text of an
     answer and whether the turn is the last; it returns what the answer means, or raises
-    `AnswerRefusedError` with what to write instead. The dialect is `Classic` unless another is
-    given. Raises `ChatError` if the model cannot be asked, `ToolDefectError` for an unusable tool,
-    `TypeError` for any other unusable argument. What `validate_answer` or `on_event` raises besides
-    passes through.
+    `AnswerRefusedError` with what to write instead. The default dialect is `Classic`.
+
+    Raises `ChatError` if the model cannot be asked, `ToolDefectError` for an unusable tool, and
+    `TypeError` for any other unusable argument. Other exceptions of `validate_answer` and
+    `on_event` are passed on.
     """
     _require_type("question", question, "a text", str)
     _require_members("chat", chat, "a chat model, such as ollama_model(...)", _MODEL)

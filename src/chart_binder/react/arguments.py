@@ -1,7 +1,7 @@
-"""Arguments as a model wrote them: bound to a tool's parameters, coerced to its JSON schema.
+"""Binds the arguments that a model wrote to a tool's parameters, and coerces them to its schema.
 
-Whatever could mean two things is refused, with advice. Our own code rather than a validator's lax
-mode: pydantic's takes `True` for 1 and `"86400"` for a date, and refuses a choice in another case.
+Anything ambiguous is refused with advice. No validator's lax mode is used, because pydantic's takes
+`True` for 1 and `"86400"` for a date, and refuses a choice in another case.
 """
 
 import json
@@ -15,9 +15,8 @@ from itertools import chain, repeat
 from typing import Any, Final, TypeAlias
 
 from chart_binder.react.parsing.lenient_json import (
-    INNER,
-    UNQUOTED,
     LenientJSONError,
+    Repair,
     object_of,
     opens_string,
     scan,
@@ -40,21 +39,23 @@ _REMARKS: Final = frozenset(
     {"thought", "reason", "reasoning", "explanation", "purpose", "goal", "note", "status", "type"}
     | {"because", "why", "output", "expectedoutput", "result"}
 )
-"""Keys under which models explain a call, beside its arguments."""
+"""Keys with which models explain a call beside its arguments."""
 _EXPLANATIONS: Final = frozenset(
     {"thought", "thoughts", "reason", "reasoning", "explanation", "purpose", "because", "why"}
     | {"rationale", "justification"}
 )
-"""Unknown keys that change nothing in what a call asks for."""
+"""Unknown keys that do not change the meaning of a call."""
 _EXTRAS: Final = (_REMARKS - _EXPLANATIONS) | frozenset(
     {"id", "callid", "toolcallid", "limit", "topk", "topn", "maxresults", "numresults"}
 )
-"""Unknown keys that are ignored if their value suits no parameter that has none."""
+"""Unknown keys that are ignored if their value suits no parameter without a value."""
 _QUOTES: Final = "\"'"
+_DOUBTFUL: Final = frozenset({Repair.UNQUOTED, Repair.INNER_QUOTES})
+"""Repairs whose result may be words rather than values."""
 CAMEL_CASE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-"""Between two words of a name in camel case."""
+"""The place between two words of a name in camel case."""
 _KEYWORD: Final = re.compile(r"\w{1,64}=[^=\s]")
-"""A keyword argument of any name; with spaces around its sign it may be prose."""
+"""A keyword argument with any name; with spaces around the sign it may be prose."""
 _MAX_NAME_CHARS: Final = 66
 _NEXT_MEMBER: Final = re.compile(r",[ ]{1,4}(?=\w{1,64}[ ]?[:：=])")
 _LINES_AT_MOST: Final = 32
@@ -66,27 +67,29 @@ _MEMBER_LINE: Final = re.compile(
 
 
 class ArgumentsError(ValueError):
-    """Arguments cannot be used; the text is one clause that says which, and why."""
+    """Arguments cannot be used; the text is a clause that says which, and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoundArguments:
-    """Arguments by the names of a schema's members; `notes` say which unknown ones are ignored."""
+    """Arguments by the names of a schema's members; `notes` name the ignored unknown ones."""
 
     values: dict[str, object]
     notes: tuple[str, ...] = ()
 
 
-def bind(arguments: Mapping[str, object] | str, schema: Schema, whole: str = "") -> BoundArguments:
-    """Return arguments by the names of a schema's members, each value coerced to its member.
+def bind(
+    arguments: Mapping[str, object] | str, schema: Schema, wrapper: str = ""
+) -> BoundArguments:
+    """Return arguments by the names of a schema's members, with each value coerced to its member.
 
-    Bare text is the one argument that a tool needs; `name: value` lines, `name="value"` pairs and
-    values in order are read too. Keys may differ in case or punctuation. An unknown key alone
-    stands for the one argument that is missing, unless it is a remark such as `reason`; `null` for
-    an optional member is left out. All arguments may stand inside one key, such as `arguments`, or
-    `whole`.
+    Bare text is the only argument that a tool needs; `name: value` lines, `name="value"` pairs and
+    values in order are read, too. Keys may differ in case or punctuation. A single unknown key
+    stands for the only missing argument, unless it is a remark such as `reason`. `null` for an
+    optional member is ignored. All arguments may stand inside one key, such as `arguments` or
+    `wrapper`.
 
-    Raises `ArgumentsError`, also for an unknown key that may mean something (`_ignored`).
+    Raises `ArgumentsError`, also for an unknown key that may mean something.
     """
     members: Mapping[str, Schema] = schema.get("properties", {})
     definitions = schema.get("$defs", {})
@@ -101,8 +104,8 @@ def bind(arguments: Mapping[str, object] | str, schema: Schema, whole: str = "")
             unknown[key] = value
         elif value is not None or name in required or _takes_null(members[name], definitions):
             bound.setdefault(name, coerce(value, members[name], definitions))
-    if not bound and members and (inner := _unwrapped(unknown, whole)) is not None:
-        return bind(inner, schema)
+    if not bound and members and (unwrapped := _unwrapped(unknown, wrapper)) is not None:
+        return bind(unwrapped, schema)
     missing = [name for name in required if name not in bound]
     if not (missing or bound) and len(members) == 1:
         missing = [*members] if any(map(_may_matter, unknown, unknown.values())) else []
@@ -117,8 +120,8 @@ def bind(arguments: Mapping[str, object] | str, schema: Schema, whole: str = "")
             return _without_unknown(bound, unknown, schema)
     names = " and ".join(f"`{name}`" for name in missing)
     plural = "" if len(missing) == 1 else "s"
-    found = ", ".join(f"`{key}`" for key in arguments) or "nothing"
-    raise ArgumentsError(f"missing required field{plural} {names}, found {found}")
+    received = ", ".join(f"`{key}`" for key in arguments) or "nothing"
+    raise ArgumentsError(f"missing required field{plural} {names}, found {received}")
 
 
 def _may_matter(key: str, value: object) -> bool:
@@ -130,33 +133,33 @@ def _without_unknown(
 ) -> BoundArguments:
     """Return bound arguments, or raise `ArgumentsError` for an unknown key that may mean something.
 
-    Explanations and empty values are ignored. What a model adds to many calls, such as `limit`, is
-    ignored if its value suits no parameter that is left: then it is no wrong name of one.
+    Explanations and empty values are ignored. A key that models add to many calls, such as `limit`,
+    is ignored unless its value suits an unbound parameter, whose wrong name it could be.
     """
     if schema.get("additionalProperties"):
         return BoundArguments({**bound, **unknown})
     members: Mapping[str, Schema] = schema.get("properties", {})
     definitions = schema.get("$defs", {})
-    left = [member for name, member in members.items() if name not in bound]
-    wrong = [
+    unbound = [member for name, member in members.items() if name not in bound]
+    unusable = [
         key
         for key, value in unknown.items()
         if _may_matter(key, value)
         and not (
             folded(key) in _EXTRAS
-            and not any(_suits(value, member, definitions) for member in left)
+            and not any(_suits(value, member, definitions) for member in unbound)
         )
     ]
     for name, value in bound.items():
-        wrong += _unknown_inside(value, members[name], definitions, name)
-    if wrong:
-        names = " and ".join(f"`{key}`" for key in wrong)
-        raise ArgumentsError(f"it has no argument{'' if len(wrong) == 1 else 's'} {names}")
+        unusable += _unknown_inside(value, members[name], definitions, name)
+    if unusable:
+        names = " and ".join(f"`{key}`" for key in unusable)
+        raise ArgumentsError(f"it has no argument{'' if len(unusable) == 1 else 's'} {names}")
     return BoundArguments(bound, tuple(f"ignored the argument `{key}`" for key in unknown))
 
 
 def _suits(value: object, schema: Schema, definitions: Schema) -> bool:
-    """Return whether a parameter could take a value; digits in quotes count as a number."""
+    """Return whether a parameter could take a value; digits in quotes are a number, too."""
     if isinstance(value, str) and value.isdecimal():
         value = int(value)
     schema = resolved(schema, definitions)
@@ -164,7 +167,7 @@ def _suits(value: object, schema: Schema, definitions: Schema) -> bool:
 
 
 def _unknown_inside(value: object, schema: Schema, definitions: Schema, at: str) -> Iterator[str]:
-    """Yield the paths of keys inside a value that its schema does not have."""
+    """Yield the paths of keys inside a value that are not in its schema."""
     schema = resolved(schema, definitions)
     kinds = [part for part in alternatives_of(schema) if part.get("type") != "null"]
     if kinds:
@@ -182,28 +185,31 @@ def _unknown_inside(value: object, schema: Schema, definitions: Schema, at: str)
                 yield f"{at}.{key}"
 
 
-def _unwrapped(unknown: Mapping[str, object], whole: str) -> dict[str, object] | str | None:
-    """Return what stands inside a key that holds all of the arguments, or None."""
-    inner = (
+def _unwrapped(unknown: Mapping[str, object], wrapper: str) -> dict[str, object] | str | None:
+    """Return the value of a key that contains all arguments, or None."""
+    values = (
         _parsed(value, "{")
         for key, value in unknown.items()
-        if folded(key) in _WRAPPERS or key == whole
+        if folded(key) in _WRAPPERS or key == wrapper
     )
-    return next((each for each in inner if isinstance(each, str | dict)), None)
+    return next((value for value in values if isinstance(value, str | dict)), None)
 
 
-def _whole_value(text: str, doubtful: tuple[str, ...]) -> Any:
-    """Return the value that a whole text writes in JSON, or None, also after a doubtful repair."""
+def _whole_value(text: str, doubtful: frozenset[Repair] = frozenset()) -> Any:
+    """Return the value of a text that is JSON, or None, also after one of the doubtful repairs."""
     try:
-        found = scan(text, 0)
+        scanned = scan(text, 0)
     except LenientJSONError:
         return None
-    is_doubtful = any(note.endswith(doubtful) for note in found.notes)
-    return None if is_doubtful or text[found.end :].strip() else found.value
+    return (
+        None
+        if not doubtful.isdisjoint(scanned.repairs) or text[scanned.end :].strip()
+        else scanned.value
+    )
 
 
 def _from_text(text: str, names: Sequence[str], needed: Sequence[str]) -> Mapping[str, object]:
-    """Return the arguments that a text writes in some other form than a JSON object."""
+    """Read arguments that are written in another form than a JSON object."""
     if not text:
         return {}
     if len(text) <= _MAX_NAME_CHARS and (name := same_name(text.rstrip(":： "), names)):
@@ -211,8 +217,9 @@ def _from_text(text: str, names: Sequence[str], needed: Sequence[str]) -> Mappin
     if members := _values_and_keywords(text, names) or _member_lines(text, names):
         return members
     in_order = len(needed) > 1 or (text[0] in _QUOTES and len(names) > 1)
-    # Where one text is wanted, words without quotes are no values of a list.
-    values = _whole_value(f"[{text}]", (INNER,) if in_order else (INNER, UNQUOTED)) or []
+    # If the tool needs one text, words without quotes are not the values of a list.
+    doubtful = frozenset({Repair.INNER_QUOTES}) if in_order else _DOUBTFUL
+    values = _whole_value(f"[{text}]", doubtful) or []
     if in_order and len(values) == 1 and isinstance(values[0], list):
         (values,) = values
     if in_order and values and len(needed) <= len(values) <= len(names):
@@ -220,47 +227,49 @@ def _from_text(text: str, names: Sequence[str], needed: Sequence[str]) -> Mappin
     is_call = text[0] in _QUOTES and len(values) > 1
     if len(needed) == 1 and not is_call:
         return {needed[0]: values[0] if text[0] == "[" and len(values) == 1 else text}
-    found = f", found {len(values)} value{'' if len(values) == 1 else 's'}" if values else ""
-    raise ArgumentsError(f"it needs a JSON object with {', '.join(needed)}{found}")
+    received = f", found {len(values)} value{'' if len(values) == 1 else 's'}" if values else ""
+    raise ArgumentsError(f"it needs a JSON object with {', '.join(needed)}{received}")
 
 
 def _values_and_keywords(text: str, names: Sequence[str]) -> Mapping[str, object] | None:
-    """Read `query="x", limit=5`, if the first name is a parameter's.
+    """Read `query="x", limit=5` if the first name is that of a parameter.
 
-    Quoted values may stand before it, in order: `"Lyon", after="08:00"`.
+    Quoted values may precede it, in order: `"Lyon", after="08:00"`.
     """
     values: list[object] = []
     at = 0
     try:
         while at < len(text) and text[at] in _QUOTES and len(values) < len(names):
-            found = scan_string(text, at, len(text))
-            values.append(found.value)
-            at = skip_space(text, found.end)
+            scanned = scan_string(text, at, len(text))
+            values.append(scanned.value)
+            at = skip_space(text, scanned.end)
             if not text.startswith(",", at):
                 return None
             at = skip_space(text, at + 1)
-        first, sign, _ = text[at:].partition("=")
-        is_known = bool(sign) and same_name(first, names) is not None
-        if not is_known and not (values and _KEYWORD.match(text, at)):
+        first_name, sign, _ = text[at:].partition("=")
+        has_parameter = bool(sign) and same_name(first_name, names) is not None
+        if not has_parameter and not (values and _KEYWORD.match(text, at)):
             return None
-        named = scan(f"({text[at:]})", 0, len(text) - at + 2).value
+        keywords = scan(f"({text[at:]})", 0, len(text) - at + 2).value
     except LenientJSONError:
         return None
     in_order = dict(zip(names, values, strict=False))
-    if not isinstance(named, dict) or in_order.keys() & {same_name(key, names) for key in named}:
+    if not isinstance(keywords, dict) or in_order.keys() & {
+        same_name(key, names) for key in keywords
+    }:
         return None
-    return in_order | named
+    return in_order | keywords
 
 
-def _member_lines(text: str, known: Sequence[str]) -> Mapping[str, object] | None:
-    """Read `name: value` lines, or members separated by commas, if the first name is known."""
-    first = re.split("[:：=]", text[:_MAX_NAME_CHARS], maxsplit=1)[0].strip(" -*+•_`\"'“”")
-    if same_name(first, known) is None:
+def _member_lines(text: str, names: Sequence[str]) -> Mapping[str, object] | None:
+    """Read `name: value` lines, or members with commas, if the first name is a parameter's."""
+    first_name = re.split("[:：=]", text[:_MAX_NAME_CHARS], maxsplit=1)[0].strip(" -*+•_`\"'“”")
+    if same_name(first_name, names) is None:
         return None
     lines: list[str] = []
-    for line in text.splitlines():  # a line of several known members is read one by one
+    for line in text.splitlines():  # a line may have several members
         parts = _NEXT_MEMBER.split(line)
-        are_known = all(same_name(re.split("[:：=]", part)[0].strip(), known) for part in parts)
+        are_known = all(same_name(re.split("[:：=]", part)[0].strip(), names) for part in parts)
         lines += parts if are_known else [line]
     try:
         return read_members("\n".join(lines))
@@ -269,10 +278,10 @@ def _member_lines(text: str, known: Sequence[str]) -> Mapping[str, object] | Non
 
 
 def read_members(text: str) -> Mapping[str, object] | None:
-    """Read `- query: Killer Queen` a line, or `"query": "Killer Queen", "limit": 5`.
+    """Read lines such as `- query: Killer Queen`, or `"query": "Killer Queen", "limit": 5`.
 
-    Returns None for anything else. What a line says is text, without quotation marks around it.
-    Raises `LenientJSONError` where they are not closed, or a brace is that nothing opens.
+    Returns None for anything else. The value on a line is text, without quotation marks around it.
+    Raises `LenientJSONError` if a quotation mark is not closed or a closing brace was not opened.
     """
     lines = [*_lines_with_members(text)]
     if not lines or text[lines[-1].end() :].strip():
@@ -294,7 +303,7 @@ def read_members(text: str) -> Mapping[str, object] | None:
 
 
 def members_end(text: str, at: int, limit: int) -> int:
-    """Return where the lines that `read_members` reads end; `at` where none begins."""
+    """Return where the lines that `read_members` reads end; `at` if there are none."""
     return max((line.end() for line in _lines_with_members(text[at:limit])), default=0) + at
 
 
@@ -308,49 +317,49 @@ def _lines_with_members(text: str) -> Iterator[re.Match[str]]:
 
 
 def _without_marks(value: str) -> str | None:
-    """Return the words of a value, or None where it only begins with a string."""
+    """Return a value without quotation marks, or None if words follow its string."""
     value = value.strip().removesuffix(",")
     if not value or not opens_string(value[0]):
         return value
-    found = scan_quoted(value)
-    return str(found.value) if found and found.end == len(value) else None
+    scanned = scan_quoted(value)
+    return str(scanned.value) if scanned and scanned.end == len(value) else None
 
 
 def _members_on_one_line(text: str) -> Mapping[str, object] | None:
     if text.endswith("}") and "{" not in text:
         text = text[:-1]
-    found = _whole_value(f"{{{text}}}", (UNQUOTED, INNER))
-    return found if isinstance(found, dict) else None
+    members = _whole_value(f"{{{text}}}", _DOUBTFUL)
+    return members if isinstance(members, dict) else None
 
 
-def clean_name(written: str) -> str:
-    """Strip the decoration of a name: emphasis, quotes, brackets, empty calls, `functions.`.
+def clean_name(text: str) -> str:
+    """Remove the decoration of a name: emphasis, quotes, brackets, empty calls, `functions.`.
 
-    In Markdown an underscore may have a backslash before it.
+    In Markdown a backslash may precede an underscore.
     """
-    name = written.replace("\\_", "_").strip(_DECORATION).removesuffix("()").strip(_DECORATION)
+    name = text.replace("\\_", "_").strip(_DECORATION).removesuffix("()").strip(_DECORATION)
     if name and name[-1] == _BRACKETS.get(name[0]):
         name = name[1:-1].strip(_DECORATION)
     return _NAMESPACES.sub("", name)
 
 
 def folded(name: str) -> str:
-    """Fold case, width, spaces, hyphens, underscores out of a name."""
+    """Return a name without case, width, spaces, hyphens and underscores."""
     if name.isascii() and name.isidentifier():
         return name.replace("_", "").lower()
     return re.sub(r"[\s_-]", "", unicodedata.normalize("NFKC", name)).casefold()
 
 
-def same_name(written: str, known: Collection[str]) -> str | None:
-    """Return the known name that is written, else the only one that is the same when folded."""
-    if written in known:
-        return written
-    wanted = folded(written)
-    alike = [name for name in known if folded(name) == wanted]
-    return alike[0] if len(alike) == 1 else None
+def same_name(text: str, names: Collection[str]) -> str | None:
+    """Return the name that equals a text, else the only name that equals it when folded."""
+    if text in names:
+        return text
+    folded_text = folded(text)
+    matches = [name for name in names if folded(name) == folded_text]
+    return matches[0] if len(matches) == 1 else None
 
 
-# Values coerced to a schema where they can mean one thing only, before validation.
+# Values are coerced to a schema before validation if only one meaning is possible.
 
 _MAX_REFERENCES: Final = 10
 _INTEGER: Final = re.compile(r"([+-]?[0-9]{1,30})(?:\.0{1,30})?")
@@ -377,13 +386,13 @@ _PYTHON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 
 
 def coerce(value: object, schema: Schema, definitions: Schema) -> object:
-    """Return a value in the type that a schema asks for, or as it is where that is not certain.
+    """Return a value in the type of a schema, or unchanged if that type is not certain.
 
-    `"3"` becomes 3 and 3 becomes `"3"`, `"True"` true, `"null"` null where no text is wanted; a
-    lone item becomes a list of one, JSON in a text the list or object that it writes; a name the
-    choice that it equals but for case and punctuation; `1975/10/31` a date. Text with commas
-    becomes a list of numbers or choices, but never of texts, for a title may contain a comma. The
-    result is still to be validated.
+    `"3"` becomes 3, 3 becomes `"3"`, `"True"` becomes true, and `"null"` becomes null unless text
+    is expected. A single item becomes a list, and JSON in a text becomes its list or object. A name
+    becomes the choice that differs only in case and punctuation, and `1975/10/31` a date. Text with
+    commas becomes a list of numbers or choices, but never of texts, because a title may contain a
+    comma. The result must still be validated.
     """
     schema = resolved(schema, definitions)
     if alternatives := alternatives_of(schema):
@@ -404,20 +413,20 @@ def coerce(value: object, schema: Schema, definitions: Schema) -> object:
 
 
 def _to_one_of(value: object, alternatives: Sequence[Schema], definitions: Schema) -> object:
-    """Take the alternative that a value has already, else the one that it can be bent to.
+    """Return a value in the alternative whose type it has, else in the one that it can become.
 
-    Of several that it has, one goes first in which nothing needs to be bent.
+    If it has the types of several, one in which nothing changes comes first.
     """
-    bent = [(schema, coerce(value, schema, definitions)) for schema in alternatives]
-    own = [new for schema, new in bent if _has_type(value, schema, definitions)]
-    if own:
-        return next((new for new in own if repr(new) == repr(value)), own[0])
-    fitted = [new for schema, new in bent if _has_type(new, schema, definitions)]
+    coerced = [(schema, coerce(value, schema, definitions)) for schema in alternatives]
+    unchanged = [new for schema, new in coerced if _has_type(value, schema, definitions)]
+    if unchanged:
+        return next((new for new in unchanged if repr(new) == repr(value)), unchanged[0])
+    fitted = [new for schema, new in coerced if _has_type(new, schema, definitions)]
     return fitted[0] if fitted and all(new == fitted[0] for new in fitted) else value
 
 
 def _has_type(value: object, schema: Schema, definitions: Schema) -> bool:
-    """Return whether a value has the type that is wanted; its limits are not looked at."""
+    """Return whether a value has the type of a schema; the limits are not checked."""
     schema = resolved(schema, definitions)
     if choice := choices(schema):
         return _is_among(value, choice)
@@ -444,7 +453,7 @@ def _to_list(value: object, schema: Schema, definitions: Schema) -> object:
 
 
 def _split_items(value: object, item: Schema, definitions: Schema) -> object:
-    """Return a list of one item, or of those between commas where each is a number or a choice."""
+    """Return a list of one item, or of the numbers or choices between commas."""
     if not isinstance(value, str) or "," not in value:
         return [coerce(value, item, definitions)]
     parts = [coerce(part.strip(), item, definitions) for part in value.split(",")]
@@ -459,28 +468,28 @@ def _to_object(value: object, schema: Schema, definitions: Schema) -> object:
     if not isinstance(value, dict):
         return value
     members: Mapping[str, Schema] = schema.get("properties", {})
-    others = schema.get("additionalProperties")
-    other: Schema = others if isinstance(others, dict) else {}
+    additional = schema.get("additionalProperties")
+    additional_schema: Schema = additional if isinstance(additional, dict) else {}
     fitted: dict[str, object] = {}
     for key, part in value.items():
         name = same_name(key, members) or key
-        fitted.setdefault(name, coerce(part, members.get(name, other), definitions))
+        fitted.setdefault(name, coerce(part, members.get(name, additional_schema), definitions))
     return fitted
 
 
 def _parsed(value: object, opener: str) -> object:
-    """Return the list or object that a text writes in JSON, else the value."""
+    """Return the list or object that a text contains as JSON, else the value itself."""
     if not isinstance(value, str) or not value.strip().startswith(opener):
         return value
-    read = _whole_value(value.strip(), ())
-    return value if read is None else read
+    parsed = _whole_value(value.strip())
+    return value if parsed is None else parsed
 
 
 def resolved(schema: Schema, definitions: Schema) -> Schema:
-    """Return the schema that a reference leads to."""
+    """Return the schema that a reference points to."""
     for _ in range(_MAX_REFERENCES):
-        whole = schema.get("allOf", ())
-        reference = (whole[0] if len(whole) == 1 else schema).get("$ref")
+        combined = schema.get("allOf", ())
+        reference = (combined[0] if len(combined) == 1 else schema).get("$ref")
         if reference is None:
             break
         schema = definitions.get(reference.rpartition("/")[2], {})
@@ -488,18 +497,18 @@ def resolved(schema: Schema, definitions: Schema) -> Schema:
 
 
 def _takes_null(schema: Schema, definitions: Schema) -> bool:
-    """Return whether null is a value of its own."""
+    """Return whether a schema allows null."""
     schema = resolved(schema, definitions)
     return any(part.get("type") == "null" for part in alternatives_of(schema) or (schema,))
 
 
 def choices(schema: Schema) -> Sequence[object]:
-    """Return the only values that are allowed, if the schema lists them."""
+    """Return the allowed values if the schema lists them."""
     return (schema["const"],) if "const" in schema else schema.get("enum", ())
 
 
 def alternatives_of(schema: Schema) -> Sequence[Schema]:
-    """Return the schemas of which one must hold, if there are several."""
+    """Return the alternatives of a schema, if there are several."""
     kinds = schema.get("type")
     if isinstance(kinds, list):
         return [{**schema, "type": kind} for kind in kinds]
@@ -507,7 +516,7 @@ def alternatives_of(schema: Schema) -> Sequence[Schema]:
 
 
 def _to_text(value: object) -> object:
-    """Write a number out; take the one text out of a list."""
+    """Write a number as text, and take the only text out of a list."""
     if type(value) in (int, float):
         return json.dumps(value)
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
@@ -516,19 +525,19 @@ def _to_text(value: object) -> object:
 
 
 def _to_integer(value: object) -> object:
-    """Read a whole number, also one with zeros behind its point."""
+    """Read a whole number, which may have zeros after a decimal point."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    found = _INTEGER.fullmatch(value.strip()) if isinstance(value, str) else None
-    return int(found[1]) if found else value
+    match = _INTEGER.fullmatch(value.strip()) if isinstance(value, str) else None
+    return int(match[1]) if match else value
 
 
 def _to_number(value: object) -> object:
     if not isinstance(value, str) or not _NUMBER.fullmatch(value.strip()):
         return value
-    whole = _to_integer(value)
-    read = float(value)
-    return whole if isinstance(whole, int) else read if math.isfinite(read) else value
+    integer = _to_integer(value)
+    number = float(value)
+    return integer if isinstance(integer, int) else number if math.isfinite(number) else value
 
 
 def _to_boolean(value: object) -> object:
@@ -542,11 +551,11 @@ def _to_null(value: object) -> object:
 
 
 def _to_date(value: object) -> object:
-    """Read a date that begins with its year: others have two meanings."""
-    found = _DATE.fullmatch(str(value).strip()) if type(value) in (str, int) else None
-    if found is None:
+    """Read a date that begins with its year; other dates are ambiguous."""
+    match = _DATE.fullmatch(str(value).strip()) if type(value) in (str, int) else None
+    if match is None:
         return value
-    year, month, day = found[1], found[3] or found[5], found[4] or found[6]
+    year, month, day = match[1], match[3] or match[5], match[4] or match[6]
     try:
         return date(int(year), int(month), int(day)).isoformat()
     except ValueError:
@@ -561,4 +570,4 @@ _BY_TYPE: Final[Mapping[str, Coercion]] = {
     "boolean": _to_boolean,
     "null": _to_null,
 }
-"""How each type of a JSON schema is read."""
+"""The coercion for each type of a JSON schema."""

@@ -112,8 +112,8 @@ class CallRunner:
             return CallResult(call, self.show_with_remark(repeated, turn))
         if self.is_out_of_time():
             return CallResult(call, self.show(advice(_OUT_OF_TIME), turn))
-        shown = self.show_with_remark(self._observe(bound, recorded), turn)
-        return CallResult(call, shown, self._is_progress(key, shown))
+        result = self.show_with_remark(self._observe(bound, recorded), turn)
+        return CallResult(call, result, self._is_progress(key, result))
 
     def _observe(self, call: BoundCall, recorded: Exchange) -> Observation:
         try:
@@ -134,16 +134,16 @@ class CallRunner:
         self.on_event(_step_event(annotated, tool, arguments, turn))
         # An error may be advice, which contains labels on purpose; it was recorded as shown.
         observation = event.observation if event.error else inert(event.observation)
-        shown = self.show(observation, turn)
-        is_run = shown.status is not ObservationStatus.REFUSED
-        is_progress = is_run and self._is_progress(call_key(tool, arguments), shown)
-        return CallResult(call, shown, is_progress)
+        result = self.show(observation, turn)
+        is_run = result.status is not ObservationStatus.REFUSED
+        is_progress = is_run and self._is_progress(call_key(tool, arguments), result)
+        return CallResult(call, result, is_progress)
 
-    def _is_progress(self, key: str, shown: Observation) -> bool:
+    def _is_progress(self, key: str, result: Observation) -> bool:
         """Remember a result, and return whether it is the first or the first that succeeded."""
         previous = self._results.get(key)
-        self._results[key] = shown
-        return previous is None or (previous.error is not None and shown.error is None)
+        self._results[key] = result
+        return previous is None or (previous.error is not None and result.error is None)
 
 
 def _step_event(

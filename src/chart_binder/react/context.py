@@ -1,4 +1,4 @@
-"""What is sent to the model: an append-only conversation, shortened where it must fit a window."""
+"""The messages for the model: an append-only conversation, shortened if it does not fit."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -9,12 +9,12 @@ from chart_binder.react.dialect import Dialect
 from chart_binder.react.sanitize import bounded, one_line
 from chart_binder.react.steps import Observation, ToolCall
 
-# Lists of ids and dates have about two and a half bytes a token in the vocabularies of today's
-# models, prose in any script has more; no prompt as a whole has over six.
+# Lists of ids and dates have about two and a half bytes a token in current vocabularies, and prose
+# in any script has more. No whole prompt has more than six.
 _TOKENS_PER_BYTE = 1 / 2.5
 _MIN_TOKENS_PER_BYTE = 1 / 6
-_MAX_TOKENS_PER_BYTE = 1.5  # a vocabulary of single bytes, with what a template puts around them
-_TEMPLATE_BYTES = 40  # what a chat template puts around one message, as bytes of text
+_MAX_TOKENS_PER_BYTE = 1.5  # a vocabulary of single bytes, with the text of a chat template
+_TEMPLATE_BYTES = 40  # the text of a chat template around one message
 
 _CUT_CHARS = 500
 _MAX_GIST_CHARS = 200
@@ -23,24 +23,24 @@ _MAX_SOURCE_CHARS = 200
 
 
 def size_of(messages: Sequence[Message]) -> int:
-    """Return the bytes of the messages in UTF-8, with those of the chat template around them."""
+    """Return the size of messages in bytes of UTF-8, with the chat template around them."""
     return sum(
-        [_TEMPLATE_BYTES + len(each.content.encode("utf-8", "replace")) for each in messages]
+        [_TEMPLATE_BYTES + len(message.content.encode("utf-8", "replace")) for message in messages]
     )
 
 
 def fewest_tokens(messages: Sequence[Message]) -> int:
-    """Return a number of tokens that the messages take at least, in any vocabulary."""
+    """Return the smallest number of tokens that messages can have in any vocabulary."""
     return round(size_of(messages) * _MIN_TOKENS_PER_BYTE)
 
 
 def most_tokens(messages: Sequence[Message]) -> int:
-    """Return a number of tokens that the messages hardly exceed."""
+    """Return a number of tokens that messages hardly exceed."""
     return round(size_of(messages) * _TOKENS_PER_BYTE)
 
 
 class TokenEstimate:
-    """Estimates the tokens of a growing conversation by its bytes, rather too many than too few."""
+    """Estimates the tokens of a growing conversation by its bytes, too many rather than too few."""
 
     def __init__(self) -> None:
         self._rate = _TOKENS_PER_BYTE
@@ -48,30 +48,30 @@ class TokenEstimate:
 
     @property
     def has_counted(self) -> bool:
-        """Whether the estimate rests on a server's count."""
+        """Whether the estimate is based on a count of the server."""
         return self._counted > 0
 
     def learn(self, messages: Sequence[Message], tokens: int | None) -> None:
-        """Take over what a server counted, unless it left out what its cache held."""
+        """Adopt the count of a server, unless the server left out the tokens in its cache."""
         size = size_of(messages)
         if tokens and _MIN_TOKENS_PER_BYTE <= tokens / size <= _MAX_TOKENS_PER_BYTE:
             self._rate, self._counted = tokens / size, size
 
     def tokens(self, messages: Sequence[Message]) -> int:
-        """Return about how many tokens the messages take."""
+        """Estimate the number of tokens of messages."""
         return self.tokens_of(size_of(messages))
 
     def tokens_of(self, size: int) -> int:
-        """Return about how many tokens messages of this size in bytes (`size_of`) take."""
-        known = min(size, self._counted)
-        return round(known * self._rate + (size - known) * max(self._rate, _TOKENS_PER_BYTE))
+        """Estimate the number of tokens of messages of this size in bytes (`size_of`)."""
+        counted = min(size, self._counted)
+        return round(counted * self._rate + (size - counted) * max(self._rate, _TOKENS_PER_BYTE))
 
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
     """What the model is shown for one call, or for a turn without a call.
 
-    No progress is what was malformed, refused, repeated or not run.
+    A result is no progress if the step was unreadable, refused, repeated or not run.
     """
 
     call: ToolCall | None
@@ -81,7 +81,7 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn: the model's text, its calls if any, what it was shown, and a line below that."""
+    """One turn: the model's text, its call if any, the results, and a closing line below them."""
 
     reply: str
     call: ToolCall | None
@@ -90,15 +90,15 @@ class Turn:
 
 
 class ContextFullError(Exception):
-    """A conversation does not fit into the context, however far it is shortened."""
+    """Even the shortest form of a conversation does not fit into the context."""
 
 
 class Context:
     """A conversation that stays within `window` tokens; 0 means no limit.
 
-    The opening is always sent whole. Where the rest does not fit, observations are cut, then
-    reduced to a line that names their sources, the oldest first; after that the model's own texts
-    are reduced to their calls. What was shortened stays so, for a prompt cache.
+    The opening is always sent whole. If the turns do not fit, observations are cut, then reduced to
+    a line that names their sources, the oldest first; after that the model's texts are reduced to
+    their calls. A shortened turn stays short, so that a prompt cache can be used.
     """
 
     def __init__(
@@ -115,27 +115,27 @@ class Context:
 
     @property
     def tokens(self) -> int:
-        """About how many tokens the conversation takes now."""
+        """An estimate of the tokens of the conversation."""
         return self.estimate.tokens_of(self._size)
 
     def add(self, turn: Turn) -> None:
         """Append a turn."""
         self._turns.append(turn)
-        written = self._written(turn)
-        self._messages += written
-        self._size += size_of(written)
+        messages = self._messages_of(turn)
+        self._messages += messages
+        self._size += size_of(messages)
 
     def close(self, closing: str) -> None:
         """Set the closing line of the last turn."""
         self._replace(len(self._turns) - 1, replace(self._turns[-1], closing=closing))
 
     def messages(self) -> tuple[Message, ...]:
-        """Return what to send, shortened as far as it must be.
+        """Return the messages to send, shortened as far as necessary.
 
         Raises `ContextFullError` if even the shortest form is certainly too long.
         """
-        for content, which in _STEPS:
-            for place in range(len(self._turns))[which]:
+        for content, places in _STEPS:
+            for place in range(len(self._turns))[places]:
                 if self.tokens <= self._window:
                     return tuple(self._messages)
                 self._replace(place, _shortened(self._turns[place], content, self._dialect))
@@ -151,44 +151,46 @@ class Context:
     def _replace(self, place: int, turn: Turn) -> None:
         if turn != self._turns[place]:
             self._turns[place] = turn
-            at = self._opening + 2 * place
-            written = self._written(turn)
-            self._size += size_of(written) - size_of(self._messages[at : at + 2])
-            self._messages[at : at + 2] = written
+            start = self._opening + 2 * place
+            messages = self._messages_of(turn)
+            self._size += size_of(messages) - size_of(self._messages[start : start + 2])
+            self._messages[start : start + 2] = messages
 
-    def _written(self, turn: Turn) -> tuple[Message, Message]:
-        shown = "\n".join(
-            self._dialect.observation(each.observation.shown, each.call) for each in turn.results
+    def _messages_of(self, turn: Turn) -> tuple[Message, Message]:
+        observations = "\n".join(
+            self._dialect.observation(result.observation.shown, result.call)
+            for result in turn.results
         )
-        closed = f"{shown}\n\n{turn.closing}" if turn.closing else shown
-        return Message("assistant", turn.reply), Message(self._role, closed)
+        content = f"{observations}\n\n{turn.closing}" if turn.closing else observations
+        return Message("assistant", turn.reply), Message(self._role, content)
 
 
 _Content = Callable[[Observation], str]
 
 
 def _sources_line(observation: Observation) -> str:
-    named = (one_line(each, _MAX_SOURCE_CHARS) for each in observation.sources[:_MAX_SOURCES])
-    sources = " ".join(named)
+    lines = (one_line(source, _MAX_SOURCE_CHARS) for source in observation.sources[:_MAX_SOURCES])
+    sources = " ".join(lines)
     line = f"(shortened to make room; it came from {sources})" if sources else "(shortened)"
     return min(observation.content, line, key=len)
 
 
 def _short(observation: Observation, content: _Content) -> Observation:
-    """Return an observation with shorter content, without the remark that was about it."""
+    """Return an observation with shorter content, and without its remark."""
     return replace(observation, content=content(observation), remark=None)
 
 
 def _shortened(turn: Turn, content: _Content | None, dialect: Dialect) -> Turn:
     if content:
-        shown = tuple(
-            replace(each, observation=_short(each.observation, content)) for each in turn.results
+        results = tuple(
+            replace(result, observation=_short(result.observation, content))
+            for result in turn.results
         )
-        return replace(turn, results=shown)
+        return replace(turn, results=results)
     gist = "(no step)"
     if turn.call:
-        also = tuple(replace(each, thought="") for each in turn.call.also)
-        calls = dialect.render(replace(turn.call, thought="", also=also))
+        further = tuple(replace(call, thought="") for call in turn.call.further_calls)
+        calls = dialect.render(replace(turn.call, thought="", further_calls=further))
         gist = bounded(calls, _MAX_GIST_CHARS)
     return replace(turn, reply=min(turn.reply, gist, key=len))
 
@@ -206,4 +208,4 @@ _STEPS: tuple[tuple[_Content | None, slice], ...] = (
     (_sources_line, _NEWEST),
     (None, _NEWEST),
 )
-"""How turns are shortened, one by one, until all fits: observations, or thoughts (None)."""
+"""The steps in which turns are shortened: how an observation is cut (None: the model's text)."""

@@ -27,7 +27,7 @@ class Message:
 class Reply:
     """One reply of a model; `done_reason` is why it ended (`stop`, `length`, ...).
 
-    Token counts are the server's own, `seconds` is wall-clock time.
+    The server counts the tokens; `seconds` is wall-clock time.
     """
 
     content: str
@@ -39,17 +39,19 @@ class Reply:
 
 
 StopCheck = Callable[[str, Callable[[], str]], bool]
-"""Tells whether a reply that is still being written may end before a line: of the line's beginning,
-and of what returns all before it, which takes time."""
+"""Returns whether a reply that is still being written may end before a line.
+
+Takes the beginning of the line, and a function that returns the text before it, which takes time.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationOptions:
-    """What is asked of one reply. A model ignores what it cannot do.
+    """The options of one reply. A model ignores those that it cannot follow.
 
-    The reply ends before any of `stop`, follows the JSON schema `schema`, and is complete within
-    `seconds`; `on_token` is called with each piece of the text as it comes. `stop_when` tells where
-    a reply that is being written may end. `temperature` replaces the configured one. Without
+    The reply ends before any of the texts `stop`, follows the JSON `schema`, and is complete within
+    `seconds`. `on_token` is called with each piece of the text as it arrives, and `stop_when`
+    decides where an unfinished reply may end. `temperature` replaces the configured one. Without
     `may_think` the model answers at once, unless the configuration makes it think.
     """
 
@@ -63,9 +65,9 @@ class GenerationOptions:
 
 
 class ChatError(Exception):
-    """A model could not be asked; the text is one sentence for the operator, with what to do.
+    """A model could not be asked; the text tells the operator why, and what to do.
 
-    It may quote a server, so it is reduced to one printable line of `MAX_PROBLEM_CHARS`.
+    The text may quote a server, so it is reduced to one printable line of `MAX_PROBLEM_CHARS`.
     """
 
     def __init__(self, problem: object = "") -> None:
@@ -73,7 +75,7 @@ class ChatError(Exception):
 
 
 class UnreachableError(ChatError):
-    """Nothing answers at the model's address, so that other requests would fail as well."""
+    """Nothing answers at the model's address, so other requests would fail as well."""
 
 
 class ChatModel(Protocol):
@@ -89,7 +91,7 @@ class ChatModel(Protocol):
 
 @runtime_checkable
 class ModelWithContext(ChatModel, Protocol):
-    """A model that knows its context: a prompt takes at most `num_ctx` less `max_tokens` tokens."""
+    """A model that knows its context: a prompt has at most `num_ctx` minus `max_tokens` tokens."""
 
     @property
     def num_ctx(self) -> int:
@@ -97,28 +99,28 @@ class ModelWithContext(ChatModel, Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """The most tokens of a reply."""
+        """The largest number of tokens of a reply."""
 
 
-def plain_line(text: str, most: int) -> str:
-    """Return a text as one line of printable characters, at most `most` of them."""
-    printable = "".join(letter if letter.isprintable() else " " for letter in text[: 8 * most])
+def plain_line(text: str, max_chars: int) -> str:
+    """Return a text as one line of at most `max_chars` printable characters."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in text[: 8 * max_chars])
     line = " ".join(printable.split())
-    return line if len(line) <= most else f"{line[:most]}..."
+    return line if len(line) <= max_chars else f"{line[:max_chars]}..."
 
 
 @contextmanager
 def wrap_plugin_errors(
-    wrap: Callable[[Exception], Exception], *known: type[Exception]
+    wrap: Callable[[Exception], Exception], *passed_on: type[Exception]
 ) -> Iterator[None]:
-    """Run a plug-in's code; raise `wrap(error)` in place of what it raises, unless it is `known`.
+    """Run a plug-in's code; raise `wrap(error)` for any exception other than `passed_on`.
 
-    This is the one broad `except` around code of other packages: a defect of theirs must cost
-    neither other files nor other turns. An error that `wrap` returns is raised again as it is.
+    This is the one broad `except` around code of other packages, whose defects must not affect
+    other files or other turns. If `wrap` returns the error itself, it is raised again unchanged.
     """
     try:
         yield
-    except known:
+    except passed_on:
         raise
     except Exception as error:
         wrapped = wrap(error)
@@ -130,26 +132,26 @@ def wrap_plugin_errors(
 def ask(chat: ChatModel, messages: Sequence[Message], options: GenerationOptions) -> Reply:
     """Return the model's reply, as text that UTF-8 can encode and without impossible counts.
 
-    Raises `ChatError` for whatever the model raises or returns in place of a reply. What the
-    listener raises passes through: it is the caller's own.
+    Raises `ChatError` if the model raises an exception or returns anything but a reply. Exceptions
+    of `on_token`, which belongs to the caller, are passed on.
     """
-    name, on_token, is_hearing = f"the chat model {chat.model_id!r}", options.on_token, False
+    name, on_token, is_listening = f"the chat model {chat.model_id!r}", options.on_token, False
 
-    def hear(piece: str) -> None:
-        nonlocal is_hearing
-        is_hearing = True
+    def listen(piece: str) -> None:
+        nonlocal is_listening
+        is_listening = True
         assert on_token is not None
         on_token(piece)
-        is_hearing = False
+        is_listening = False
 
     def wrap(error: Exception) -> Exception:
-        if is_hearing:
+        if is_listening:
             return error
         _log.warning("%s failed", name, exc_info=error)
         return ChatError(f"{name} failed with {type(error).__name__}: look into the log")
 
     with wrap_plugin_errors(wrap, ChatError):
-        reply = chat.reply(messages, replace(options, on_token=hear) if on_token else options)
+        reply = chat.reply(messages, replace(options, on_token=listen) if on_token else options)
     if not (isinstance(reply, Reply) and isinstance(reply.content, str)):
         raise ChatError(f"{name} returned no Reply with text")
     return Reply(
@@ -163,17 +165,17 @@ def ask(chat: ChatModel, messages: Sequence[Message], options: GenerationOptions
 
 
 def encodable(text: str) -> str:
-    """Return a text, lone surrogates replaced: a server that streams may send half a letter."""
+    """Replace lone surrogates in a text, because a server that streams may send half a letter."""
     return text.encode("utf-8", "replace").decode()
 
 
-def _text(given: object) -> str | None:
-    return encodable(given) if isinstance(given, str) else None
+def _text(value: object) -> str | None:
+    return encodable(value) if isinstance(value, str) else None
 
 
 def _count(tokens: object) -> int | None:
     return tokens if isinstance(tokens, int) and 0 <= tokens <= _MAX_TOKENS else None
 
 
-def _seconds(taken: object) -> float:
-    return taken if isinstance(taken, int | float) and 0 <= taken < math.inf else 0.0
+def _seconds(seconds: object) -> float:
+    return seconds if isinstance(seconds, int | float) and 0 <= seconds < math.inf else 0.0

@@ -19,9 +19,9 @@ _TAGS: Final = re.compile(r"[<◁]|\[(?=/?(?:THINK|INST|TOOL))", re.IGNORECASE)
 
 
 class Dialect(Protocol):
-    """How steps are asked for, read, written, and answered.
+    """How steps are requested, read and written, and how observations are shown.
 
-    Only the model's own last reply is parsed, without knowing which tools there are.
+    Only the model's last reply is parsed, without knowledge of the tools.
     """
 
     @property
@@ -30,28 +30,28 @@ class Dialect(Protocol):
 
     @property
     def stop(self) -> tuple[str, ...]:
-        """What a server should end a reply before; a reply may hold it all the same."""
+        """The texts before which a server should end a reply; a reply may contain them anyway."""
 
     def tools(self, tools: Sequence[Tool]) -> str:
-        """List the tools for the system prompt: the same text for the same ones, byte for byte."""
+        """List tools for the system prompt. The same tools always give the same text."""
 
     def form(self, tools: Sequence[Tool]) -> str:
-        """Say in the system prompt how to write a step, with `tools` to call or with none."""
+        """Explain in the system prompt how to write a step; `tools` may be empty."""
 
     def parse(self, reply: str) -> Step:
-        """Read one reply. Takes any text: it raises nothing and costs time linear in its length."""
+        """Read one reply, which may be any text, in linear time. Raises nothing."""
 
     def render(self, step: ToolCall | FinalAnswer) -> str:
-        """Write a step so that `parse` reads it back equal but for the notes."""
+        """Write a step so that `parse` returns the same step, apart from the notes."""
 
     def observation(self, content: str, of: ToolCall | None = None) -> str:
-        """Write what came of one call, or of a turn that called nothing."""
+        """Write the observation for one call, or for a turn without a call."""
 
 
 def read_step(dialect: Dialect, reply: str, answer_keys: Sequence[str] = ()) -> Step:
-    """Read one reply; with `answer_keys` an answer needs no label in a reply of nothing else.
+    """Read one reply. If there are `answer_keys`, an answer that stands alone needs no label.
 
-    The first of the keys must be in its object, the others may be, and no further one.
+    Its object must have the first of the keys, may have the others, and no further one.
     """
     step = dialect.parse(reply)
     if not answer_keys or not isinstance(step, Unreadable):
@@ -60,20 +60,23 @@ def read_step(dialect: Dialect, reply: str, answer_keys: Sequence[str] = ()) -> 
 
 
 def render_readably(dialect: Dialect, plain: str, step: ToolCall | FinalAnswer) -> str:
-    """Return the plain form of a step, or one JSON object where that would be misread or cut."""
+    """Return the plain form of a step, or one JSON object if the plain form would be misread."""
     is_cut = any(stop in plain for stop in dialect.stop)
     is_read = not is_cut and is_same_step(dialect.parse(plain), step)
     return plain if is_read else _as_object(step)
 
 
-def is_same_step(read: Step, step: ToolCall | FinalAnswer) -> bool:
-    """Tell whether two steps are equal but for their notes."""
-    return _without_notes(read) == _without_notes(step)
+def is_same_step(parsed: Step, step: ToolCall | FinalAnswer) -> bool:
+    """Return whether two steps are equal apart from their notes."""
+    return _without_notes(parsed) == _without_notes(step)
 
 
 def _without_notes(step: Step) -> Step:
     if isinstance(step, ToolCall):
-        step = replace(step, also=tuple(replace(act, notes=(), thought="") for act in step.also))
+        step = replace(
+            step,
+            further_calls=tuple(replace(call, notes=(), thought="") for call in step.further_calls),
+        )
     return replace(step, notes=())
 
 
@@ -83,33 +86,33 @@ def _as_text(arguments: Mapping[str, object] | str) -> str:
     return json.dumps(dict(arguments), ensure_ascii=False)
 
 
-def _escape_tags(written: str) -> str:
-    """Return JSON with the marks escaped that could begin a tag."""
-    return _TAGS.sub(lambda mark: f"\\u{ord(mark.group()):04x}", written)
+def _escape_tags(json_text: str) -> str:
+    """Escape the characters in JSON that could begin a tag."""
+    return _TAGS.sub(lambda mark: f"\\u{ord(mark.group()):04x}", json_text)
 
 
 def _as_object(step: ToolCall | FinalAnswer) -> str:
-    """Return a step as one JSON object, which every dialect reads."""
+    """Return a step as one JSON object, a form that every dialect reads."""
     turn: dict[str, object] = {"thought": step.thought} if step.thought else {}
     if isinstance(step, FinalAnswer):
         turn["final_answer"] = step.answer
-    elif step.also:
+    elif step.further_calls:
         turn["tool_calls"] = [_as_call(call, "name", "arguments") for call in step.calls]
     else:
         turn |= _as_call(step, "action", "action_input")
     return _escape_tags(json.dumps(turn))
 
 
-def _as_call(call: ToolCall, name: str, given: str) -> dict[str, object]:
-    """Return a call as a JSON object; arguments that go too deep inside it stand as text."""
+def _as_call(call: ToolCall, name_key: str, arguments_key: str) -> dict[str, object]:
+    """Return a call as a JSON object; arguments that would be nested too deep become text."""
     is_text = isinstance(call.arguments, str) or is_deep([[[call.arguments]]])
     arguments = _as_text(call.arguments) if is_text else call.arguments
-    written: dict[str, object] = {name: call.tool, given: arguments}
-    return written | ({"id": call.id} if call.id else {})
+    members: dict[str, object] = {name_key: call.tool, arguments_key: arguments}
+    return members | ({"id": call.id} if call.id else {})
 
 
 _TOOL: Final = "the name of one tool"
-_GIVEN: Final = "its arguments as one JSON object on one line"
+_ARGUMENTS: Final = "its arguments as one JSON object on one line"
 _WITHOUT_TOOLS: Final = "Write your turn in exactly this form:"
 _CALL_FORM: Final = """\
 To use one, write exactly these three lines, then stop:
@@ -128,22 +131,24 @@ Each label begins a line. One turn has one Action or one {answer}, never both.""
 
 
 class Labelled:
-    """Steps as labelled lines, one a turn.
+    """Steps as labelled lines, one step a turn.
 
-    `answer` is the label of an answer, `given` what a call's input is called; the lines of a `call`
-    hold `{tool}` and `{given}`, and `tool` asks for the name of one.
+    `answer` is the label of an answer, and `input_name` names the input of a call in advice. The
+    lines of a `call` contain `{tool}` and `{arguments}`; `tool` asks for the name of a tool.
     """
 
     stop = ("\nObservation:",)
 
-    def __init__(self, name: str, answer: str, *, given: str, call: str, tool: str = _TOOL) -> None:
+    def __init__(
+        self, name: str, answer: str, *, input_name: str, call: str, tool: str = _TOOL
+    ) -> None:
         self.name = name
         self._answer, self._call = answer, call
-        self._call_form = _CALL_FORM.format(call=call.format(tool=tool, given=_GIVEN))
+        self._call_form = _CALL_FORM.format(call=call.format(tool=tool, arguments=_ARGUMENTS))
         self._answer_form = _ANSWER_FORM.format(answer=answer)
-        example = call.format(tool="{tool}", given='{"argument": "value"}')
+        example = call.format(tool="{tool}", arguments='{"argument": "value"}')
         finish = f"{answer}: your answer"
-        wording = Wording("Action", answer, "Observation", given, example, finish)
+        wording = Wording("Action", answer, "Observation", input_name, example, finish)
         self._rules = DialectRules(name, wording)
         self._exact = ExactForm(call, answer)
 
@@ -160,94 +165,97 @@ class Labelled:
         return self._exact.read(reply) or read_reply(reply, self._rules)
 
     def render(self, step: ToolCall | FinalAnswer) -> str:
-        """Write a step as labelled lines; of several calls the first, for a turn has one."""
+        """Write a step as labelled lines; of several calls only the first."""
         if isinstance(step, ToolCall):
-            step = replace(step, also=(), id="")
-            written = self._call.format(tool=step.tool, given=_as_text(step.arguments))
+            step = replace(step, further_calls=(), id="")
+            lines = self._call.format(tool=step.tool, arguments=_as_text(step.arguments))
         else:
-            written = f"{self._answer}: {step.answer}"
-        plain = f"Thought: {step.thought}\n{written}" if step.thought else written
+            lines = f"{self._answer}: {step.answer}"
+        plain = f"Thought: {step.thought}\n{lines}" if step.thought else lines
         return render_readably(self, plain, step)
 
     def observation(self, content: str, of: ToolCall | None = None) -> str:
-        """Write what came of a call behind the label."""
+        """Write an observation after its label."""
         del of  # a turn has one call
         return f"Observation: {content}"
 
 
 class Classic(Labelled):
-    """A label for each part of a step, the form most models know."""
+    """A label for each part of a step: the form that most models know."""
 
     def __init__(self) -> None:
-        call = "Action: {tool}\nAction Input: {given}"
+        call = "Action: {tool}\nAction Input: {arguments}"
         tool = "the name of one tool, nothing else"
         super().__init__(
-            "classic", answer="Final Answer", given="Action Input", call=call, tool=tool
+            "classic", answer="Final Answer", input_name="Action Input", call=call, tool=tool
         )
 
 
 class Pause(Labelled):
-    """The call on one line, then PAUSE: the shortest form there is.
+    """The call on one line, then PAUSE: the shortest form.
 
-    A server is not asked to stop at PAUSE: the model would see turns without it, and leave it out.
+    A server is not asked to stop at PAUSE, because the model would then see turns without PAUSE and
+    learn to omit it.
     """
 
     def __init__(self) -> None:
-        call = "Action: {tool}: {given}\nPAUSE"
-        super().__init__("pause", "Answer", given="Action's input", call=call)
+        call = "Action: {tool}: {arguments}\nPAUSE"
+        super().__init__("pause", "Answer", input_name="Action's input", call=call)
 
 
-# Nothing in it can be a tag, a fence, a quotation, a label: those need a character left out here.
+# This contains no tag, fence, quotation or label, because those need other characters.
 _PLAIN: Final = (
     r"[A-Za-z](?>(?:[A-Za-z0-9 .,;!?()+-]|(?<=[a-z])'(?=[a-z]))*)(?<! )(?<!json)(?<!xml)"
 )
 _SAFE: Final = r"(?>(?:[ -;=-Z\\\]-_a-~]|\[(?![/A-Za-z]))*)"
-"""All of ASCII that can be seen, but for back-quotes or what may begin a tag."""
+"""Printable ASCII without back-quotes and without what may begin a tag."""
 
 
 _OPEN_BRACKET: Final = re.compile(r"\([^()]*(?:\(|\Z)")
 
 
 class ExactForm:
-    """The form of a turn: the lines of a call, of `{tool}` and `{given}`, or those of an answer."""
+    """The exact form of a turn: a call with `{tool}` and `{arguments}`, or an answer."""
 
     def __init__(self, call: str, answer: str) -> None:
-        lines = re.escape(call).replace(r"\{tool\}", r"(?P<tool>[a-z][a-z0-9_]{2,63}+)")
-        lines = lines.replace(r"\{given\}", rf"(?P<given>\{{{_SAFE})")
-        line = rf"[A-Za-z0-9\{{]{_SAFE}"
-        member = rf"\n[ ]*+(?:\"(?![a-z_]*(?:obs|result|response|output)){_SAFE}|[\]}}{{][\]}},]*)"
-        fenced = rf"```json\n(?P<object>\{{{_SAFE}(?>(?:{member})*))\n```"
+        call_lines = re.escape(call).replace(r"\{tool\}", r"(?P<tool>[a-z][a-z0-9_]{2,63}+)")
+        call_lines = call_lines.replace(r"\{arguments\}", rf"(?P<arguments>\{{{_SAFE})")
+        answer_line = rf"[A-Za-z0-9\{{]{_SAFE}"
+        member_line = (
+            rf"\n[ ]*+(?:\"(?![a-z_]*(?:obs|result|response|output)){_SAFE}|[\]}}{{][\]}},]*)"
+        )
+        fenced = rf"```json\n(?P<object>\{{{_SAFE}(?>(?:{member_line})*))\n```"
         self._turn = re.compile(
             rf"(?>(?:Thought:\ (?P<thought>{_PLAIN})\n)?)"
-            rf"(?:{lines}|{re.escape(answer)}:[ \n](?P<answer>{fenced}|{line}))\s?"
+            rf"(?:{call_lines}|{re.escape(answer)}:[ \n](?P<answer>{fenced}|{answer_line}))\s?"
         )
 
     def read(self, reply: str) -> ToolCall | FinalAnswer | None:
-        """Return the step of a reply of exactly this form, as `read_reply` would, or None."""
-        found = self._turn.fullmatch(reply)
-        thought = (found["thought"] or "") if found else ""
-        if found is None or ("(" in thought and _OPEN_BRACKET.search(thought)):
+        """Return the same step as `read_reply` if a reply has exactly this form, else None."""
+        turn = self._turn.fullmatch(reply)
+        thought = (turn["thought"] or "") if turn else ""
+        if turn is None or ("(" in thought and _OPEN_BRACKET.search(thought)):
             return None
-        if found["answer"]:
+        if turn["answer"]:
             if introduces(thought) or is_disowned(thought):
                 return None
-            fenced = found["object"] or ""
-            if fenced and _object_alone(fenced) is None:
+            fenced = turn["object"] or ""
+            if fenced and _read_object(fenced) is None:
                 return None
-            return FinalAnswer(found["answer"].strip(), thought)
-        tool, given = found["tool"], _object_alone(found["given"])
-        if given is None or is_finisher(tool) or is_no_tool(tool) or announces(tool):
+            return FinalAnswer(turn["answer"].strip(), thought)
+        tool, arguments = turn["tool"], _read_object(turn["arguments"])
+        if arguments is None or is_finisher(tool) or is_no_tool(tool) or announces(tool):
             return None
-        return ToolCall(tool, given, thought)
+        return ToolCall(tool, arguments, thought)
 
 
-def _object_alone(text: str) -> dict[str, object] | None:
+def _read_object(text: str) -> dict[str, object] | None:
     try:
-        found = read_strictly(text, 0)
+        scanned = read_strictly(text, 0)
     except LenientJSONError:
         return None
-    is_all = found is not None and found.end == len(text)
-    return found.value if found and is_all and isinstance(found.value, dict) else None
+    is_whole = scanned is not None and scanned.end == len(text)
+    return scanned.value if scanned and is_whole and isinstance(scanned.value, dict) else None
 
 
 _XML_RULES: Final = DialectRules(
@@ -256,7 +264,7 @@ _XML_RULES: Final = DialectRules(
         action="<tool_call>",
         answer="<response>",
         observation="<observation>",
-        given="<tool_call>",
+        arguments="<tool_call>",
         call='<tool_call>{"name": "{tool}", "arguments": {"argument": "value"}}</tool_call>',
         finish="<response>your answer</response>",
     ),
@@ -284,16 +292,16 @@ Each tag begins a line. One turn has tool calls or one response, never both."""
 
 
 class Xml:
-    """Steps in tags, calls as JSON objects, several in a turn: what Hermes-style models learn.
+    """Steps in tags, with several calls a turn as JSON objects, as Hermes-style models learn.
 
-    Each call has an id, numbered where the model wrote none; its observation names it.
+    Each call has an id, which its observation names; a call without one gets a number.
     """
 
     name = "xml"
     stop = ("\n<observation", "\n<tool_response")
 
     def tools(self, tools: Sequence[Tool]) -> str:
-        """List the tools as JSON, as these models have seen them in training."""
+        """List the tools as JSON, as these models know them from training."""
         return "\n".join(_xml_tools(tools))
 
     def form(self, tools: Sequence[Tool]) -> str:
@@ -305,27 +313,27 @@ class Xml:
         return read_reply(reply, _XML_RULES)
 
     def render(self, step: ToolCall | FinalAnswer) -> str:
-        """Write a step in tags, a call without an id with a number for it."""
+        """Write a step in tags; a call without an id gets a number."""
         if isinstance(step, ToolCall):
-            first, *also = identified([replace(call, also=()) for call in step.calls])
-            step = replace(first, also=tuple(also))
-        return render_readably(self, "\n".join(_tags(step)), step)
+            first, *further = identified([replace(call, further_calls=()) for call in step.calls])
+            step = replace(first, further_calls=tuple(further))
+        return render_readably(self, "\n".join(_tagged_lines(step)), step)
 
     def observation(self, content: str, of: ToolCall | None = None) -> str:
-        """Write what came of one call between tags that name it."""
+        """Write the observation for one call between tags with its id."""
         of_call = f' id="{of.id}"' if of and of.id else ""
         return f"<observation{of_call}>\n{content}\n</observation>"
 
 
-def _tags(step: ToolCall | FinalAnswer) -> Iterator[str]:
+def _tagged_lines(step: ToolCall | FinalAnswer) -> Iterator[str]:
     if step.thought:
         yield f"<thought>{step.thought}</thought>"
     if isinstance(step, FinalAnswer):
         yield f"<response>\n{step.answer}\n</response>"
     else:
         calls = (_as_call(call, "name", "arguments") for call in step.calls)
-        written = (_escape_tags(json.dumps(call, ensure_ascii=False)) for call in calls)
-        yield from (f"<tool_call>{call}</tool_call>" for call in written)
+        objects = (_escape_tags(json.dumps(call, ensure_ascii=False)) for call in calls)
+        yield from (f"<tool_call>{call}</tool_call>" for call in objects)
 
 
 def _xml_tools(tools: Sequence[Tool]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The ReAct loop: a reply, its step, an observation, turn by turn until there is an answer."""
+"""The ReAct loop: in each turn a reply, its step and an observation, until there is an answer."""
 
 import json
 import logging
@@ -42,13 +42,16 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 Clock = Callable[[], float]
 AnswerValidator = Callable[[str, bool], T]
-"""Reads an answer's text, or raises `AnswerRefusedError`; told whether this is the last turn."""
+"""Takes the text of an answer and whether the turn is the last.
+
+Returns what the answer means, or raises `AnswerRefusedError`.
+"""
 
 _CUT_OFF: Final = (
     "Your reply was cut off because it was too long: be brief, and write your call or answer again,"
     " whole."
 )
-_APPENDED: Final = "x0"  # no dialect's word, and in no JSON outside a string
+_APPENDED: Final = "x0"  # not a word of any dialect, and not JSON outside a string
 _MAX_REPLY_CHARS: Final = 4_000
 LOOKED_UP: Final = "Already looked up:"
 _LAST_TURN: Final = "(1 turn left. It is the last: give your final answer now.)"
@@ -56,18 +59,20 @@ _SHORT_OF_TIME: Final = "(The time for this run is nearly over: give your final 
 
 
 class AnswerRefusedError(Exception):
-    """An answer cannot be taken; the text tells the model why, and what to write instead."""
+    """An answer is not accepted; the text tells the model why, and what to write instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far a conversation may go; 0 tokens mean no limit.
+    """The limits of a conversation; a limit of 0 tokens means that there is none.
 
-    `iterations` is the number of turns, and `patience` how many in a row may make no progress
-    (malformed, refused or repeated). An observation is cut to `observation_chars` and shown in a
-    message of `observation_role`. `max_run_s` and `max_run_tokens` limit the time and the tokens of
-    all prompts and replies. A prompt takes at most `num_ctx` less `max_tokens`, which are those of
-    the model if they are None. Raises `ValueError` or `TypeError` for an impossible value.
+    `iterations` is the number of turns, and `patience` the number of turns in a row without
+    progress (unreadable, refused or repeated). An observation is cut to `observation_chars`
+    characters and shown in a message of `observation_role`. `max_run_s` limits the seconds of a
+    run, and `max_run_tokens` the tokens of all prompts and replies. A prompt has at most `num_ctx`
+    minus `max_tokens` tokens; the model's own values replace None.
+
+    Raises `ValueError` or `TypeError` for an impossible value.
     """
 
     iterations: int = 5
@@ -90,7 +95,7 @@ class Limits:
         _require_number("max_run_s", self.max_run_s, 0, int | float)
 
     def window(self, chat: ChatModel) -> int:
-        """Return the most tokens that a prompt for this model may take; 0 means no limit."""
+        """Return the largest number of tokens in a prompt for this model; 0 means no limit."""
         num_ctx, max_tokens = self.num_ctx, self.max_tokens
         if isinstance(chat, ModelWithContext):
             num_ctx = chat.num_ctx if num_ctx is None else num_ctx
@@ -107,14 +112,14 @@ def _require_number(name: str, value: object, least: int, kind: Any = int) -> No
 
 @dataclass(frozen=True, slots=True)
 class FinalRequest:
-    """The last turn, for the answer alone: the request for it, and its JSON schema."""
+    """A request for the answer alone, with the JSON schema of the answer."""
 
     request: str
     schema: Mapping[str, object]
 
 
 class EndedBy(Enum):
-    """What ended a conversation: the answer, or the limit that was reached before."""
+    """What ended a conversation: the answer, or the limit that was reached."""
 
     ANSWER = "answer"
     ITERATIONS = "iterations"
@@ -122,17 +127,17 @@ class EndedBy(Enum):
     TIME = "time"
     TOKENS = "tokens"
     CONTEXT = "context"
-    """The shortest form of the conversation does not fit into the context of the model."""
+    """Even the shortest form of the conversation does not fit into the context of the model."""
     MODEL = "model"
-    """The model could not be asked, for which `run` and `converse` raise `ChatError`."""
+    """The model could not be asked. `run` and `converse` raise `ChatError` instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending(Generic[T]):
-    """How a conversation ended, after how many turns.
+    """How a conversation ended, and after how many turns.
 
-    If `is_answered`, `answer` is what the validator returned, which may be 0 or None; if not,
-    `problem` is a sentence that says what prevented an answer.
+    If `is_answered`, `answer` is what the validator returned, which may be 0 or None. Otherwise
+    `problem` is a sentence that says why there is no answer.
     """
 
     iterations: int
@@ -233,7 +238,7 @@ def _opening_with_lookups(task: Task[T], calls: CallRunner, dialect: Dialect) ->
 
 
 class Budget:
-    """Wall-clock seconds from now on, and tokens of all prompts and replies (0: no limit)."""
+    """The seconds from now on and the tokens of all prompts and replies; 0 tokens mean no limit."""
 
     def __init__(
         self, seconds: float = math.inf, tokens: int = 0, clock: Clock = time.monotonic
@@ -243,61 +248,63 @@ class Budget:
         self._clock = clock
         self._began = clock()
         self._turns = 0
-        self._tokens = 0
+        self._prompt_tokens = 0
+        self._reply_tokens = 0
         self._last_prompt = 0
-        self._written = 0
 
     @property
     def seconds_left(self) -> float:
-        """Seconds until the time is over; 0 after it."""
-        return max(0.0, self._seconds - self._spent)
+        """The seconds that are left, at least 0."""
+        return max(0.0, self._seconds - self._elapsed)
 
     @property
-    def _spent(self) -> float:
+    def _elapsed(self) -> float:
         return self._clock() - self._began
 
-    def record(self, reply: Reply, prompt: int, written: int) -> None:
-        """Add the tokens of a turn: the server's counts, or these estimates where it has none."""
-        self._last_prompt = prompt if reply.prompt_tokens is None else reply.prompt_tokens
-        written = written if reply.completion_tokens is None else reply.completion_tokens
+    def record(self, reply: Reply, prompt_estimate: int, reply_estimate: int) -> None:
+        """Add the tokens of a turn, as the server counted them or as estimated here."""
+        self._last_prompt = prompt_estimate if reply.prompt_tokens is None else reply.prompt_tokens
+        counted = reply.completion_tokens
         self._turns += 1
-        self._tokens += self._last_prompt + written
-        self._written += written
+        self._reply_tokens += reply_estimate if counted is None else counted
+        self._prompt_tokens += self._last_prompt
 
     def out_of_time(self) -> str | None:
-        """Return a sentence if the time is over."""
+        """Return why the run ends if the time is over, else None."""
         if self.seconds_left > 0:
             return None
         return f"the run took longer than max_run_s = {self._seconds:g} allows"
 
     def out_of_tokens(self, prompt: int) -> str | None:
-        """Return a sentence if the tokens do not last for a turn with a prompt of this size."""
-        if self._after(1, prompt) <= self._max_tokens:
+        """Return why the run ends if a turn with this prompt takes too many tokens, else None."""
+        used, needed = self._prompt_tokens + self._reply_tokens, self._tokens_after(1, prompt)
+        if needed <= self._max_tokens:
             return None
         return (
-            f"the run took {self._tokens} tokens and one more turn about"
-            f" {self._after(1, prompt) - self._tokens}, over max_run_tokens = {self._max_tokens}"
+            f"the run took {used} tokens and one more turn about {needed - used},"
+            f" over max_run_tokens = {self._max_tokens}"
         )
 
     def is_short_of_tokens(self, prompt: int) -> bool:
-        """Return whether the tokens do not last for two more turns."""
-        return self._after(2, prompt) > self._max_tokens
+        """Return whether there are too few tokens for two more turns."""
+        return self._tokens_after(2, prompt) > self._max_tokens
 
     def is_short_of_time(self) -> bool:
-        """Return whether the time does not last for two more turns like those before."""
-        return self._turns > 0 and 2 * self._spent / self._turns > self.seconds_left
+        """Return whether there is too little time for two more turns of average length."""
+        return self._turns > 0 and 2 * self._elapsed / self._turns > self.seconds_left
 
-    def _after(self, turns: int, prompt: int) -> int:
-        """Return the tokens after so many more turns, no prompt shorter than the last one."""
-        written = self._written // self._turns if self._turns else 0
-        return self._tokens + turns * (max(prompt, self._last_prompt) + written)
+    def _tokens_after(self, turns: int, prompt: int) -> int:
+        """Estimate the tokens after more turns, in which no prompt is shorter than the last."""
+        tokens_per_reply = self._reply_tokens // self._turns if self._turns else 0
+        used = self._prompt_tokens + self._reply_tokens
+        return used + turns * (max(prompt, self._last_prompt) + tokens_per_reply)
 
 
 @dataclass(slots=True)
 class _Conversation(Generic[T]):
-    """A conversation under way; `idle` counts the turns in a row without progress.
+    """A conversation in progress; `idle` counts the turns in a row without progress.
 
-    `max_turns` becomes less than the limit when tokens run short.
+    `max_turns` falls below the limit of turns if there are too few tokens for them.
     """
 
     chat: ChatModel
@@ -347,7 +354,7 @@ class _Conversation(Generic[T]):
         return Ending(self.turn, problem=problem, ended_by=ended_by)
 
     def limit_reached(self) -> tuple[EndedBy, str] | None:
-        # Time is asked last: a replay, which takes none, finds another reason where there is one.
+        # Time is checked last, because a replay takes none and must end for the same reason.
         if self.idle >= self.limits.patience:
             return EndedBy.PATIENCE, f"{self.idle} turns in a row led nowhere"
         if self.turn < self.max_turns:
@@ -375,13 +382,15 @@ class _Conversation(Generic[T]):
 
     def ask(self, schema: Mapping[str, object] | None = None) -> tuple[Reply, Step]:
         messages, prompt_estimate = self.context.messages(), self.context.tokens
-        left = self.budget.seconds_left
-        options = replace(self.options, schema=schema, seconds=left if left < math.inf else None)
+        seconds_left = self.budget.seconds_left
+        options = replace(
+            self.options, schema=schema, seconds=seconds_left if seconds_left < math.inf else None
+        )
         reply = ask(self.chat, messages, options)
         self.turn += 1
         self.context.estimate.learn(messages, reply.prompt_tokens)
-        written = self.context.estimate.tokens([Message("assistant", reply.content)])
-        self.budget.record(reply, prompt_estimate, written)
+        reply_estimate = self.context.estimate.tokens([Message("assistant", reply.content)])
+        self.budget.record(reply, prompt_estimate, reply_estimate)
         self.on_event(ReplyEvent.of(reply, self.turn))
         step = read_step(self.dialect, reply.content, () if schema else self.task.answer_keys)
         return reply, _unless_cut_off(step, reply, self.dialect)
@@ -402,8 +411,8 @@ class _Conversation(Generic[T]):
                 )
             except AnswerRefusedError as error:
                 refusal = str(error)
-        shown = self.calls.show_with_remark(advice(refusal), self.turn)
-        self.remember(step, reply, (CallResult(None, shown),))
+        observation = self.calls.show_with_remark(advice(refusal), self.turn)
+        self.remember(step, reply, (CallResult(None, observation),))
         return None
 
     def remember(self, step: Step, reply: Reply, results: tuple[CallResult, ...]) -> None:
@@ -414,12 +423,14 @@ class _Conversation(Generic[T]):
         self.context.add(Turn(_reply_text(step, reply, self.dialect), call, results))
         if self.budget.is_short_of_tokens(self.context.tokens):
             self.max_turns = min(self.max_turns, self.turn + 1)
-        left = self.max_turns - self.turn
-        closing = _SHORT_OF_TIME if self.budget.is_short_of_time() else f"({left} turns left.)"
-        self.context.close(closing if left > 1 else _LAST_TURN)
+        turns_left = self.max_turns - self.turn
+        closing = (
+            _SHORT_OF_TIME if self.budget.is_short_of_time() else f"({turns_left} turns left.)"
+        )
+        self.context.close(closing if turns_left > 1 else _LAST_TURN)
 
     def force(self, final_request: FinalRequest, ended_by: EndedBy, spent: str) -> Ending[T]:
-        """Ask for the answer alone. The reply is read and judged like any other."""
+        """Ask for the answer alone. The reply is read and validated like any other."""
         if self.turn:
             self.context.close(final_request.request)
         reply, step = self.ask(final_request.schema)
@@ -428,7 +439,7 @@ class _Conversation(Generic[T]):
         self.on_event(StepEvent(kind, self.turn, notes=(*step.notes, "asked for the answer alone")))
         try:
             if answer is not None:
-                return Ending(self.turn, self.task.validate_answer(answer, True))  # noqa: FBT003 (no other turn)
+                return Ending(self.turn, self.task.validate_answer(answer, True))  # noqa: FBT003 (no turn follows)
             refusal = f"it is no answer: {_brief(repr(reply.content))}"
         except AnswerRefusedError as error:
             refusal = _brief(str(error))
@@ -437,7 +448,7 @@ class _Conversation(Generic[T]):
 
 
 def _unless_cut_off(step: Step, reply: Reply, dialect: Dialect) -> Step:
-    """Return the step of a reply, or `Unreadable` where the token limit cut the step itself."""
+    """Return the step of a reply, or `Unreadable` if the token limit cut the step itself."""
     if reply.done_reason != "length":
         return step
     is_whole = not isinstance(step, Unreadable) and (
@@ -458,20 +469,23 @@ def _object(answer: str) -> object:
 
 
 def stop_after_step(dialect: Dialect) -> StopCheck:
-    """Return what stops a reply which invents an observation after a complete step.
+    """Return a check that stops a reply where it invents an observation after a complete step.
 
-    One within a thought, a quotation or an answer changes the step, and so does not stop the reply.
+    An observation within a thought, a quotation or an answer changes the step, so it does not stop
+    the reply.
     """
     marks = tuple(filter(None, (stop.strip() for stop in dialect.stop)))
 
-    def is_end(line: str, text: Callable[[], str]) -> bool:
+    def ends_reply(line: str, text: Callable[[], str]) -> bool:
         if not (line.lstrip().startswith(marks) or begins_observation(line)):
             return False
-        before = text()
-        step = dialect.parse(before)
-        return not isinstance(step, Unreadable) and is_same_step(dialect.parse(before + line), step)
+        text_before = text()
+        step = dialect.parse(text_before)
+        return not isinstance(step, Unreadable) and is_same_step(
+            dialect.parse(text_before + line), step
+        )
 
-    return is_end
+    return ends_reply
 
 
 def _reply_text(step: Step, reply: Reply, dialect: Dialect) -> str:

@@ -1,7 +1,7 @@
-"""Text from outside is made inert: it can be read, it cannot speak for the protocol.
+"""Makes text from outside inert, so that nothing in it is read as a part of the protocol.
 
-Labels that end a turn, control tokens of model families, characters that nobody sees: each is
-turned into its nearest harmless likeness; the words stay legible to a person and to the model.
+Labels, control tokens of model families and invisible characters are removed or replaced by
+similar harmless characters. The words stay legible to a person and to the model.
 """
 
 import re
@@ -20,15 +20,15 @@ from chart_binder.react.parsing.steps import read_reply
 from chart_binder.react.steps import Document, FinalAnswer, Observation, ToolCall
 
 _COLONS: Final = str.maketrans(dict.fromkeys("∶ː˸꞉։፡", ":"))
-# Categories that show nothing: controls, format marks (joiners, direction, tags), lone
-# surrogates, private use. Unassigned characters stay: they may be newer than our tables.
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co"})
+# Invisible characters: controls, format marks (joiners, direction, tags), lone surrogates, private
+# use. Unassigned characters stay, because they may be newer than Python's tables.
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co"})
 _VARIATION_SELECTORS = re.compile(
     "[\ufe00-\ufe0f\U000e0100-\U000e01ef\u115f\u1160\u3164\uffa0\u034f]"
 )
 _MOST_MARKS = re.compile(r"([\u0300-\u036f]{3})[\u0300-\u036f]+")
-# <|im_end|>, <s>, </think>, <tool_call>, <<SYS>>: every angle bracket that opens a word. Readers
-# forgive spaces (`< response >`), so the protocol's own words are known behind them, too.
+# <|im_end|>, <s>, </think>, <tool_call>, <<SYS>>: every angle bracket that opens a word. The parser
+# allows spaces (`< response >`), so the words of the protocol are matched after spaces, too.
 _OWN_TAGS = (
     r"think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad|cot|response|observations?"
     r"|answer|final[_-]?(?:answer|response)|tool[_-]?\w{1,12}|function[_-]?\w{0,12}|invoke"
@@ -40,8 +40,8 @@ _ANGLED = re.compile(
 )
 _SPACED_END = re.compile(rf"(‹\s{{0,4}}/?\s{{0,4}}(?:{_OWN_TAGS})\s{{1,4}})>", re.IGNORECASE)
 _ANGLED_END = re.compile(r"(?<=[A-Za-z0-9|/>_\"'])>")
-# Llama 2, Mistral, GLM, BERT, InternLM2, LM Studio; by name, for [PIAS] is a record label. Names
-# between bars are EXAONE's: [|user|].
+# Llama 2, Mistral, GLM, BERT, InternLM2, LM Studio: by name, because [PIAS] is a record label.
+# EXAONE has names between bars: [|user|].
 _BRACKETED = re.compile(
     r"\[(/?\s?(?:INST|SYS|(?:END_)?TOOL_[A-Z]{1,16}|AVAILABLE_TOOLS|SYSTEM_PROMPT|MODEL_SETTINGS"
     r"|THINK|ARGS|CALL_ID|UNUSED_TOKEN_\d{1,6}|IMG|IMG_BREAK|IMG_END|PREFIX|SUFFIX|MIDDLE"
@@ -50,22 +50,22 @@ _BRACKETED = re.compile(
 )
 _MINIMAX = re.compile(r"\](~!?b)[\[\]]|\[(e~)\[")
 _KIMI = str.maketrans("◁▷", "‹›")
-# Words that mark thinking: Granite's, and those of gpt-oss whose tokens a server removed.
+# Words that mark thinking: those of Granite, and those of gpt-oss if a server removed the tokens.
 _WORDED = re.compile(
     r"\bhere(?:['’]s| is) my (?:thought process|response)(?=:)"
     r"|assistant(?=final|analysis|commentary|\sto=)",
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"`{3,}|~{3,}")
-# Alpaca, Vicuna: words of every day, and a turn's beginning only as a heading.
+# Alpaca and Vicuna: everyday words, which begin a turn only as a heading.
 _HEADED = re.compile(r"(#{2,4}\s{0,4}(?:instructions?|input|response))\s{0,4}:", re.IGNORECASE)
 _PAUSE = re.compile(r"^([\s*_`.-]{0,8})PAUSE([\s*_`.-]{0,8})$")
 _ROLES: Final = ("system", "user", "assistant", "human", "developer")
-"""Who else may seem to speak; most are no labels of the protocol."""
+"""Other speakers; most of these words are not labels of the protocol."""
 _BY_CODE: Final = ("already looked up", "read so far", "write next", "cannot be taken yet")
-"""How what code adds to an observation or to the opening begins, or what it asks for begins."""
+"""The beginnings of what code adds to an observation or to the opening messages."""
 _WORDS: Final = r"(?<![^\W\d_])[^\W\d_]++(?>(?:[ _-]{1,3}+[^\W\d_]++){0,5})"
-# Readers take numbered ones, too: Action 1, Observation[2], Action Input (JSON)
+# The parser also reads numbered labels: Action 1, Observation[2], Action Input (JSON)
 _MARKS: Final = r"[ *_`#\"'\])】>✿]{0,8}+"
 _SET_OFF: Final = re.compile(
     rf"(?P<words>{_WORDS})(?P<after>{_MARKS}(?>(?:[\[(#]?\d{{1,3}}+[\])]?)?)"
@@ -78,7 +78,7 @@ _NOT_YET_MARKED: Final = re.compile(
 _SPACES: Final = re.compile(r"[ _-]+")
 _MOST_WORDS: Final = 5
 _MOST_LETTERS: Final = 12
-"""Of a name in a script without spaces."""
+"""The longest name in a script without spaces."""
 _MOST_TRIES: Final = 3
 _OBJECT: Final = re.compile(r"^(?:functools)?[ ]?(?:\[[ ]?){0,3}(?=\{)", re.MULTILINE)
 _CALL: Final = re.compile(
@@ -86,40 +86,38 @@ _CALL: Final = re.compile(
     re.MULTILINE,
 )
 _MAY_ASK: Final = re.compile(r"[({\[<]")
-"""What no call or answer lacks, where nothing is a label."""
+"""A character that every call or answer without a label contains."""
 _MOST_LOOKS: Final = 200
 _SHOWN: Final = "> "
-"""A block quote, which only shows, in every dialect."""
+"""A block quote, which no dialect reads as a step."""
 
 
 def sanitize(text: str) -> str:
-    """Return text without unseen characters, control tokens, fences or protocol labels.
+    """Return text without invisible characters, control tokens, fences or labels of the protocol.
 
-    Lines stay lines, but for empty ones at the ends; other white space becomes one space.
+    Lines are kept, except empty ones at both ends; other white space becomes one space.
     """
     return _quote_steps(_quote_objects("\n".join(map(_line, text.splitlines())).strip("\n")))
 
 
-def one_line(text: str, most: int | None = None) -> str:
-    """Return inert text on one line, at most `most` characters long."""
+def one_line(text: str, max_chars: int | None = None) -> str:
+    """Return inert text on one line, at most `max_chars` characters long."""
     line = _quote_objects(_line(text))
     line = _quoted(line) if unlabelled_answer(line) else line
-    return line if most is None or len(line) <= most else f"{line[: most - 1]}…"
+    return line if max_chars is None or len(line) <= max_chars else f"{line[: max_chars - 1]}…"
 
 
-def bounded(text: str, most: int) -> str:
-    """Return at most `most` characters, with a last line that says what was cut."""
-    if len(text) <= most:
+def bounded(text: str, max_chars: int) -> str:
+    """Return at most `max_chars` characters of a text; a last line says what was cut."""
+    if len(text) <= max_chars:
         return text
     note = f"\n[cut: the first {{}} of {len(text)} characters]"
-    room = max(0, most - len(note) - 4)
-    return text[:room].rstrip() + note.format(
-        room
-    )  # `sanitize` leaves no space at the end of a line, either
+    room = max(0, max_chars - len(note) - 4)
+    return text[:room].rstrip() + note.format(room)
 
 
 _MAX_HEADING = 200
-"""Characters of a document's title, and of each of its headings."""
+"""The longest title or heading of a document, in characters."""
 _MAX_HEADINGS = 6
 
 
@@ -146,43 +144,45 @@ def _inert_document(document: Document) -> Document:
     )
 
 
-def bounded_observation(observation: Observation, most: int) -> Observation:
-    """Return an observation with at most `most` characters of content, and as many of documents.
+def bounded_observation(observation: Observation, max_chars: int) -> Observation:
+    """Return an observation with at most `max_chars` characters each of content and of documents.
 
-    Documents for which no room is left are dropped.
+    Documents that do not fit are dropped.
     """
-    content = bounded(observation.content, most)
-    documents = tuple(_bounded_documents(observation.documents, most))
+    content = bounded(observation.content, max_chars)
+    documents = tuple(_bounded_documents(observation.documents, max_chars))
     return replace(observation, content=content, documents=documents)
 
 
-def _bounded_documents(documents: Iterable[Document], most: int) -> Iterator[Document]:
+def _bounded_documents(documents: Iterable[Document], chars_left: int) -> Iterator[Document]:
     for document in documents:
-        if most <= 0:
+        if chars_left <= 0:
             return
         text = document.text
-        if len(text) > most:  # half a date would be another date
-            text = text[: most + 1].rpartition("\n" if "\n" in text[: most + 1] else " ")[0]
+        if len(text) > chars_left:  # a date that is cut would be another date
+            text = text[: chars_left + 1].rpartition(
+                "\n" if "\n" in text[: chars_left + 1] else " "
+            )[0]
         headings = tuple(heading[:_MAX_HEADING] for heading in document.headings[-_MAX_HEADINGS:])
         yield replace(document, title=document.title[:_MAX_HEADING], headings=headings, text=text)
-        most -= len(document.text) + 1
+        chars_left -= len(document.text) + 1
 
 
 def _line(text: str) -> str:
-    return _defused(" ".join(_seen(text).split()))
+    return _defused(" ".join(_visible(text).split()))
 
 
-def _seen(text: str) -> str:
-    """Fold look-alike forms together (NFKC) and drop what cannot be seen."""
+def _visible(text: str) -> str:
+    """Normalize look-alike characters (NFKC) and drop invisible ones."""
     if text.isascii() and text.isprintable():
         return text
     folded = unicodedata.normalize("NFKC", text).translate(_COLONS)
-    kept = "".join(
+    visible = "".join(
         character
         for character in folded
-        if character.isspace() or unicodedata.category(character) not in _UNSEEN
+        if character.isspace() or unicodedata.category(character) not in _INVISIBLE
     )
-    return _MOST_MARKS.sub(r"\1", _VARIATION_SELECTORS.sub("", kept))
+    return _MOST_MARKS.sub(r"\1", _VARIATION_SELECTORS.sub("", visible))
 
 
 def _defused(text: str) -> str:
@@ -194,7 +194,7 @@ def _defused(text: str) -> str:
 
 
 def _escape_labels(line: str) -> str:
-    """Return a line whose labels are marked as words: `‹Final Answer› – 7`."""
+    """Return a line whose labels are marked as mere words: `‹Final Answer› – 7`."""
     if ":" in line or "{" in line or not line.isascii():
         line = "".join(_marked(line))
     for _ in range(_MOST_TRIES):
@@ -208,23 +208,23 @@ def _escape_labels(line: str) -> str:
 def _marked(line: str) -> Iterator[str]:
     at = 0
     while label := _SET_OFF.search(line, at):
-        words, after = label["words"], label["after"]
+        words, marks = label["words"], label["after"]
         yield line[at : label.start()]
-        ends = not line[label.end() :].strip()
-        start = next((at for at in _names(words) if _is_label(words[at:], heads=ends)), None)
+        is_last = not line[label.end() :].strip()
+        start = next((at for at in _names(words) if _is_label(words[at:], heads=is_last)), None)
         if start is None:
             yield words
             at = label.end("words")
         else:
-            set_off = f"{after.rstrip()} –" if label["colon"] else label[0][len(words) :]
+            set_off = f"{marks.rstrip()} –" if label["colon"] else label[0][len(words) :]
             yield f"{words[:start]}‹{words[start:]}›{set_off}"
             at = label.end()
     yield line[at:]
 
 
 def _names(words: str) -> Iterator[int]:
-    """Yield where the last words begin, the most of them first; without spaces, letters."""
-    starts = [0, *(found.end() for found in _SPACES.finditer(words))]
+    """Yield where a name may begin: at the last words, or at letters if there are no spaces."""
+    starts = [0, *(space.end() for space in _SPACES.finditer(words))]
     yield from starts[-_MOST_WORDS:]
     if not words[-1].isascii():
         yield from range(max(starts[-1] + 1, len(words) - _MOST_LETTERS), len(words))
@@ -232,7 +232,7 @@ def _names(words: str) -> Iterator[int]:
 
 @lru_cache(4096)
 def _is_label(words: str, *, heads: bool) -> bool:
-    """Tell whether words are a label where a colon follows, other than one that `heads` lines."""
+    """Return whether words before a colon are a label, other than one that `heads` lines."""
     if words.casefold() in _ROLES or _SPACES.sub(" ", words.casefold()) in _BY_CODE:
         return True
     label = label_at(f"{words}:")
@@ -240,7 +240,7 @@ def _is_label(words: str, *, heads: bool) -> bool:
 
 
 def _quote_objects(text: str) -> str:
-    """Return a text in which no line begins with an object, or with a call in brackets."""
+    """Quote the lines of a text that begin with an object or with a call in brackets."""
     if "{" in text:
         text = _OBJECT.sub(
             lambda at: f"{_SHOWN}{at[0]}" if opens_object(text, at.end()) else at[0], text
@@ -249,7 +249,7 @@ def _quote_objects(text: str) -> str:
 
 
 def _quote_steps(text: str) -> str:
-    """Return a text in which nothing is read as a step, however it is written."""
+    """Quote the lines of a text that are read as a step, or all if the whole text is."""
     if not _MAY_ASK.search(text):
         return text
     looks = 0
@@ -258,8 +258,8 @@ def _quote_steps(text: str) -> str:
         if not line.startswith(">") and _MAY_ASK.search(line):
             looks += 1
             lines[place] = _quoted(line) if looks > _MOST_LOOKS or _is_step(line) else line
-    whole = "\n".join(lines)
-    return "\n".join(map(_quoted, lines)) if _is_step(whole) else whole
+    text_with_quotes = "\n".join(lines)
+    return "\n".join(map(_quoted, lines)) if _is_step(text_with_quotes) else text_with_quotes
 
 
 def _is_step(text: str) -> bool:

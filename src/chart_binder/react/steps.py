@@ -10,8 +10,8 @@ from typing import TypeAlias
 class ToolCall:
     """A call of a tool. `arguments` is a mapping, or the bare text that the model wrote instead.
 
-    In a dialect with several calls a turn, `also` are the further ones, and `id` names the call's
-    observation.
+    In a dialect with several calls a turn, `further_calls` are those after the first, and `id`
+    names the observation of the call.
     """
 
     tool: str
@@ -19,12 +19,12 @@ class ToolCall:
     thought: str = ""
     notes: tuple[str, ...] = ()
     id: str = ""
-    also: tuple["ToolCall", ...] = ()
+    further_calls: tuple["ToolCall", ...] = ()
 
     @property
     def calls(self) -> tuple["ToolCall", ...]:
         """All calls of the turn, in order."""
-        return (self, *self.also)
+        return (self, *self.further_calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,12 @@ Step: TypeAlias = ToolCall | FinalAnswer | Unreadable
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What was shown of one source: a page, or the entry of a `number` in search results.
+    """What was shown of one source: a page, or an entry in search results with its `number`.
 
-    `address` is where it was read in the end, `aliases` are other addresses that lead there.
-    `headings` stand above the whole text, widest first; inside it, a heading is a line that begins
-    with `#`. `is_fetched` says that the page itself was read, not what a search engine says of it.
-    `links` are text and address of links on the page that may lead on.
+    `address` is the final address of the source, and `aliases` are others that lead to it.
+    `headings` stand above the whole text, the most general first; in the text, a line that begins
+    with `#` is a heading. `is_fetched` means that the page itself was read and not a search
+    engine's excerpt. `links` are the texts and addresses of links on the page worth following.
     """
 
     address: str

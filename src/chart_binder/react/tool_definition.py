@@ -1,6 +1,6 @@
-"""A tool's definition, derived from a typed function with a docstring or from a callable model.
+"""The definition of a tool, derived from a typed function with a docstring or a callable model.
 
-Our own code, not a library's: every defect is reported at once, and pydantic is not imported.
+No library is used, because every defect is reported at once and pydantic is not imported.
 """
 
 import dataclasses
@@ -31,13 +31,13 @@ _ENTRY: Final = re.compile(r"^\*{0,2}(\w+)[ ]*(?:\([^)\n]*\))?[ ]*:", re.MULTILI
 _LIMITS: Final = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern")
 _DESCRIPTIONS: Final = ("description", "documentation")
 _SCHEMA_DEFAULTS: Final = (str, int, float, bool, Enum, type(None))
-"""Defaults of these types stand in the schema."""
+"""The types of defaults that the schema contains."""
 _BY_MEMBER: Final = ("properties", "$defs")
-"""Parts of a schema whose keys are names."""
+"""The parts of a schema whose keys are names."""
 
 
 class ToolDefectError(TypeError):
-    """A function cannot be a tool; the text names it and says all that is missing."""
+    """A function cannot be a tool; the text names it and everything that is missing."""
 
 
 def define_tool(
@@ -45,21 +45,22 @@ def define_tool(
 ) -> "tuple[str, str, Callable[..., object], ArgumentModel]":
     """Return a tool's name, description, function and arguments, or raise `ToolDefectError`.
 
-    A single parameter that is a model (pydantic, dataclass, struct) gives its members as arguments.
+    The arguments are the parameters, or the members of a single parameter that is a model
+    (pydantic, dataclass, struct).
     """
-    called = getattr(function, "__name__", type(function).__name__) if name is None else name
+    tool_name = getattr(function, "__name__", type(function).__name__) if name is None else name
     if name is None and not inspect.isroutine(function):
-        called = CAMEL_CASE.sub("_", called).lower()
-    doc = description if description is not None else _doc(function)
-    about, described = read_docstring(doc)
-    defects = [] if _NAME.fullmatch(called) else [f"{called!r} cannot be the name of a tool"]
-    if not about:
+        tool_name = CAMEL_CASE.sub("_", tool_name).lower()
+    docstring = description if description is not None else _doc(function)
+    summary, argument_texts = read_docstring(docstring)
+    defects = [] if _NAME.fullmatch(tool_name) else [f"{tool_name!r} cannot be the name of a tool"]
+    if not summary:
         defects.append("it has no docstring, which tells the model what it is for")
     arguments = None
     if not isinstance(function, type):
-        arguments = _of_function(function, described, defects)
+        arguments = _of_function(function, argument_texts, defects)
     elif is_model(function) and any("__call__" in vars(base) for base in function.__mro__):
-        arguments = _try(partial(from_model, function, "model", described), "it", defects)
+        arguments = _try(partial(from_model, function, "model", argument_texts), "it", defects)
     else:
         defects.append("a class must be a model (pydantic, dataclass, struct) with a `__call__`")
     if arguments is None or defects:
@@ -68,11 +69,11 @@ def define_tool(
             f"{getattr(function, '__module__', '?')}.{place} cannot be a tool: {'; '.join(defects)}"
         )
     is_class = isinstance(function, type)
-    return called, about, (lambda model: model()) if is_class else function, arguments
+    return tool_name, summary, (lambda model: model()) if is_class else function, arguments
 
 
 def _of_function(
-    function: Callable[..., object], described: Mapping[str, str], defects: list[str]
+    function: Callable[..., object], argument_texts: Mapping[str, str], defects: list[str]
 ) -> "ArgumentModel | None":
     if inspect.iscoroutinefunction(function):
         defects.append("it is a coroutine function, and nothing here awaits")
@@ -83,45 +84,45 @@ def _of_function(
     except (NameError, AttributeError, TypeError, ValueError) as error:
         defects.append(f"its annotations cannot be resolved ({error})")
         return None
-    known = len(defects)
-    only = parameters[0].name if len(parameters) == 1 else ""
-    if only and parameters[0].kind in _BY_NAME and is_model(hints.get(only)):
-        make = partial(from_model, hints[only], only, described)
+    defects_before = len(defects)
+    single = parameters[0].name if len(parameters) == 1 else ""
+    if single and parameters[0].kind in _BY_NAME and is_model(hints.get(single)):
+        make = partial(from_model, hints[single], single, argument_texts)
     else:
-        make = partial(from_parameters, parameters, hints, described)
-        for each in parameters:
-            _check(each, hints, defects, is_one=bool(only))
-    if len(defects) > known:
+        make = partial(from_parameters, parameters, hints, argument_texts)
+        for parameter in parameters:
+            _check(parameter, hints, defects, is_only=bool(single))
+    if len(defects) > defects_before:
         return None
-    return _try(make, f"parameter {only!r}" if only else "a parameter", defects)
+    return _try(make, f"parameter {single!r}" if single else "a parameter", defects)
 
 
 def _check(
-    parameter: inspect.Parameter, hints: Mapping[str, Any], defects: list[str], *, is_one: bool
+    parameter: inspect.Parameter, hints: Mapping[str, Any], defects: list[str], *, is_only: bool
 ) -> None:
-    what = f"parameter {parameter.name!r}"
+    label = f"parameter {parameter.name!r}"
     if parameter.kind not in _BY_NAME:
         defects.append(f"parameter {str(parameter).split(':')[0]!r} cannot be given by name")
     elif parameter.name not in hints:
-        defects.append(f"{what} has no type annotation")
-    elif not is_one and is_pydantic(hints[parameter.name]):
-        defects.append(f"{what} is a pydantic model, which must be the only parameter")
+        defects.append(f"{label} has no type annotation")
+    elif not is_only and is_pydantic(hints[parameter.name]):
+        defects.append(f"{label} is a pydantic model, which must be the only parameter")
     else:
-        _try(partial(from_parameters, [parameter], hints, {}), what, defects)
+        _try(partial(from_parameters, [parameter], hints, {}), label, defects)
 
 
 def _try(
-    make: Callable[[], "ArgumentModel"], what: str, defects: list[str]
+    make: Callable[[], "ArgumentModel"], label: str, defects: list[str]
 ) -> "ArgumentModel | None":
     try:
         return make()
     except (TypeError, ValueError) as error:
-        defects.append(f"{what} has a type without a JSON schema ({str(error).splitlines()[-1]})")
+        defects.append(f"{label} has a type without a JSON schema ({str(error).splitlines()[-1]})")
     return None
 
 
 def _doc(function: Any) -> str:
-    """Return its own docstring: neither an inherited one nor one that was generated."""
+    """Return the docstring of a function, unless it is inherited or generated."""
     if inspect.isroutine(function):
         return inspect.getdoc(function) or ""
     kind = function if isinstance(function, type) else type(function)
@@ -133,8 +134,9 @@ def _doc(function: Any) -> str:
 class ArgumentModel:
     """The arguments of a tool: their JSON schema, and the value that is built from them.
 
-    `convert` validates an object and returns the value, or raises `ValueError`; `to_json` turns it
-    back. `model_parameter` takes the whole value; if empty, its members are the arguments.
+    `convert` validates an object and returns the value, or raises `ValueError`; `to_json` converts
+    the value back. The parameter `model_parameter` takes the whole value; if it is empty, the
+    members of the value are the arguments.
     """
 
     schema: Mapping[str, Any]
@@ -143,14 +145,14 @@ class ArgumentModel:
     model_parameter: str = ""
 
     def build(self, arguments: Mapping[str, object]) -> Any:
-        """Return the value for an object. Raises `ArgumentsError`."""
+        """Return the value for an object, or raise `ArgumentsError`."""
         try:
             return self.convert(arguments)
-        except ValueError as error:  # what msgspec, pydantic and a dataclass of its own raise
+        except ValueError as error:  # as msgspec, pydantic and dataclasses raise it
             raise ArgumentsError("; ".join(_clauses(error))) from error
 
     def keywords(self, value: Any) -> dict[str, object]:
-        """Return the arguments that the function is called with."""
+        """Return the keyword arguments for the function."""
         if self.model_parameter:
             return {self.model_parameter: value}
         return msgspec.structs.asdict(value)
@@ -164,7 +166,7 @@ def _clauses(error: ValueError) -> Iterable[str]:
 
 
 def require_finite(*values: object) -> None:
-    """Raise `ArgumentsError` for an infinite number or NaN, which JSON does not have."""
+    """Raise `ArgumentsError` for an infinite number or NaN, which JSON cannot express."""
     try:
         json.dumps(values, allow_nan=False, default=str)
     except ValueError as error:
@@ -179,22 +181,22 @@ def is_model(kind: object) -> bool:
 
 
 def is_pydantic(kind: object) -> bool:
-    """Return whether a type is a pydantic model, by its methods: pydantic is not imported here."""
+    """Return whether a type has the methods of a pydantic model; pydantic is not imported here."""
     return isinstance(kind, type) and all(
         callable(getattr(kind, name, None))
         for name in ("model_json_schema", "model_validate_json", "model_dump")
     )
 
 
-def from_model(kind: Any, parameter: str, about: Mapping[str, str]) -> ArgumentModel:
-    """Return a model's members as arguments; `about` describes those of a dataclass.
+def from_model(kind: Any, parameter: str, argument_texts: Mapping[str, str]) -> ArgumentModel:
+    """Return a model's members as arguments; `argument_texts` describe those of a dataclass.
 
-    Raises `TypeError` for one without a JSON schema.
+    Raises `TypeError` for a model without a JSON schema.
     """
     if is_pydantic(kind):
         return ArgumentModel(
             _without_titles(kind.model_json_schema()),
-            # As JSON, for a strict model takes a date in that form only.
+            # As JSON, because a strict model accepts a date only in that form.
             lambda arguments: kind.model_validate_json(msgspec.json.encode(arguments)),
             partial(kind.model_dump, mode="json", by_alias=True),
             parameter,
@@ -202,7 +204,7 @@ def from_model(kind: Any, parameter: str, about: Mapping[str, str]) -> ArgumentM
     if issubclass(kind, msgspec.Struct):
         return _from_struct(kind, parameter)
     hints = typing.get_type_hints(kind, include_extras=True)
-    members = from_parameters(inspect.signature(kind).parameters.values(), hints, about)
+    members = from_parameters(inspect.signature(kind).parameters.values(), hints, argument_texts)
     return dataclasses.replace(
         members,
         convert=lambda arguments: kind(**members.keywords(members.build(arguments))),
@@ -211,21 +213,27 @@ def from_model(kind: Any, parameter: str, about: Mapping[str, str]) -> ArgumentM
 
 
 def from_parameters(
-    parameters: Iterable[inspect.Parameter], hints: Mapping[str, Any], about: Mapping[str, str]
+    parameters: Iterable[inspect.Parameter],
+    hints: Mapping[str, Any],
+    argument_texts: Mapping[str, str],
 ) -> ArgumentModel:
-    """Return a function's parameters as arguments; `about` describes those that are not annotated.
+    """Return a function's parameters as arguments; `argument_texts` describe them by name.
 
     Raises `TypeError` or `ValueError` for a type without a JSON schema.
     """
     fields = [
-        (each.name, with_limits(hints[each.name], about.get(each.name, "")), *_default(each))
-        for each in parameters
+        (
+            parameter.name,
+            with_limits(hints[parameter.name], argument_texts.get(parameter.name, "")),
+            *_default(parameter),
+        )
+        for parameter in parameters
     ]
     return _from_struct(msgspec.defstruct("Arguments", fields, kw_only=True))
 
 
 def _from_struct(kind: Any, parameter: str = "") -> ArgumentModel:
-    # msgspec builds a type when it is first read: two threads that do may end the process.
+    # msgspec builds a type at first use; two threads that do so at once may crash the process.
     msgspec.json.Decoder(kind)
     (reference,), components = msgspec.json.schema_components([kind])
     schema = components.pop(reference["$ref"].rpartition("/")[2])
@@ -247,7 +255,7 @@ def _default(parameter: inspect.Parameter) -> tuple[object, ...]:
 
 
 def _without_titles(schema: Any, *, is_by_member: bool = False) -> Any:
-    """Leave out titles, which only repeat a name; a member may be called `title`."""
+    """Remove titles, which only repeat a name, but not a member that is called `title`."""
     match schema:
         case dict():
             return {
@@ -264,21 +272,21 @@ def _without_titles(schema: Any, *, is_by_member: bool = False) -> Any:
 
 
 def _msgspec_json(value: object) -> dict[str, object]:
-    # By way of JSON, for a replay has what was written to a transcript.
+    # Converted by way of JSON, because a replay gets the values from a transcript.
     return msgspec.json.decode(msgspec.json.encode(value, order="deterministic"), type=dict)
 
 
 def with_limits(annotation: Any, description: str = "") -> Any:
     """Return a type with its limits and its description in the form that `msgspec` checks.
 
-    Marks in `Annotated` are read by their attributes: `ge`, `max_length`, `description` ... Raises
-    `TypeError` or `ValueError` for limits that contradict each other.
+    The marks in `Annotated` are read by their attributes: `ge`, `max_length`, `description` ...
+    Raises `TypeError` or `ValueError` for limits that contradict each other.
     """
     kind, marks = annotation, list[object]()
     if typing.get_origin(annotation) is Annotated:
         kind, *marks = typing.get_args(annotation)
-    within = [getattr(mark, "metadata", None) for mark in marks]  # of a pydantic `Field`
-    marks += chain.from_iterable(each for each in within if isinstance(each, list | tuple))
+    nested_marks = [getattr(mark, "metadata", None) for mark in marks]  # of a pydantic `Field`
+    marks += chain.from_iterable(group for group in nested_marks if isinstance(group, list | tuple))
     limits = {
         name: value
         for mark in marks
@@ -290,21 +298,21 @@ def with_limits(annotation: Any, description: str = "") -> Any:
         for mark in marks
         for name in _DESCRIPTIONS
     )
-    about = next((text for text in texts if isinstance(text, str) and text), description)
+    text = next((text for text in texts if isinstance(text, str) and text), description)
     limited = _limited(_inner_types(kind), limits)
-    return Annotated[limited, msgspec.Meta(description=about)] if about else limited
+    return Annotated[limited, msgspec.Meta(description=text)] if text else limited
 
 
 def _inner_types(kind: Any) -> Any:
-    origin, inner = typing.get_origin(kind), typing.get_args(kind)
-    if origin is None or origin is Literal or not inner:
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is None or origin is Literal or not arguments:
         return kind
-    parts = tuple(part if part is Ellipsis else with_limits(part) for part in inner)
+    parts = tuple(part if part is Ellipsis else with_limits(part) for part in arguments)
     return reduce(or_, parts) if _is_union(origin) else origin[parts]
 
 
 def _limited(kind: Any, limits: dict[str, Any]) -> Any:
-    """Put limits on a type; on an optional one they hold for what is not null."""
+    """Put limits on a type; on an optional type they apply to values other than null."""
     if not limits:
         return kind
     if _is_union(typing.get_origin(kind)):
@@ -320,10 +328,10 @@ def _is_union(origin: Any) -> bool:
 
 
 def read_docstring(text: str) -> tuple[str, Mapping[str, str]]:
-    """Return a docstring's description, and that of each argument below `Args:` (Google style)."""
+    """Return the description in a docstring (Google style), and those of the arguments."""
     text = inspect.cleandoc(text)
     arguments = [dedent(body) for heading, body in _SECTION.findall(text) if heading != "Raises"]
     _, *entries = _ENTRY.split("\n".join(arguments))
     pairs = zip(entries[::2], entries[1::2], strict=True)
-    described = {name: " ".join(about.split()) for name, about in pairs}
-    return _SECTION.sub("", text).strip(), described
+    argument_texts = {name: " ".join(about.split()) for name, about in pairs}
+    return _SECTION.sub("", text).strip(), argument_texts

@@ -1,4 +1,4 @@
-"""Tools that a model may call: made from typed functions, listed for the prompt, found by name."""
+"""The tools that a model may call: made from functions, listed in the prompt, found by name."""
 
 import inspect
 import json
@@ -36,7 +36,7 @@ SAYS_NOTHING: Final = "This says nothing about what exists."
 
 
 class ToolError(Exception):
-    """A tool could not do its work; the text is one sentence for the model, without internals."""
+    """A tool could not answer; the text is one sentence for the model, without internals."""
 
 
 class ServiceFailedError(ToolError):
@@ -50,7 +50,7 @@ class ServiceFailedError(ToolError):
 class Tool:
     """A function that a model may call by name, with its description and its arguments.
 
-    `per_run` makes the function for each run.
+    If there is `per_run`, it makes the function for each run.
     """
 
     name: str
@@ -69,13 +69,13 @@ class Tool:
     ) -> "Tool":
         """Derive a tool from a typed function and its docstring, or from a model with `__call__`.
 
-        What it returns is shown to the model: text, an `Observation`, or any other value as JSON.
-        Raises `ToolDefectError` that names the function and all that is missing.
+        The model is shown what it returns: text, an `Observation`, or any other value as JSON.
+        Raises `ToolDefectError`, which names the function and everything that is missing.
         """
         return cls(*define_tool(function, name, description))
 
     def for_run(self, run: "RunContext") -> "Tool":
-        """Return the tool as it is in one run."""
+        """Return the tool for one run."""
         return replace(self, function=self.per_run(run)) if self.per_run else self
 
     @property
@@ -90,14 +90,16 @@ class Tool:
 
     @property
     def about(self) -> dict[str, str]:
-        """What each argument means, of those that are described."""
+        """The descriptions of the arguments that have one."""
         members: Mapping[str, Schema] = self.arguments.schema.get("properties", {})
         return {
-            name: each["description"] for name, each in members.items() if each.get("description")
+            name: member["description"]
+            for name, member in members.items()
+            if member.get("description")
         }
 
     def call(self, arguments: Mapping[str, object] | str) -> "BoundCall":
-        """Return a call with arguments as a model wrote them, or raise `ToolError` with advice."""
+        """Return a call with the arguments that a model wrote, or raise `ToolError` with advice."""
         try:
             bound = bind(arguments, self.arguments.schema, self.arguments.model_parameter)
             value = self.arguments.build(bound.values)
@@ -112,7 +114,7 @@ class Tool:
 
 
 class PlainFunction(Protocol):
-    """A function as mypy sees it in a list of functions that have different parameters."""
+    """A function, as mypy infers it from a list of functions with different parameters."""
 
     @property
     def __code__(self) -> CodeType:
@@ -124,7 +126,7 @@ ToolLike: TypeAlias = Tool | Callable[..., object] | PlainFunction
 
 
 class RunContext:
-    """What the tools of one run have in common: in words what it is `about`, and shared values."""
+    """What the tools of one run share: the subject of the run in words, and values."""
 
     def __init__(self, about: str = "") -> None:
         self.about = about
@@ -132,7 +134,7 @@ class RunContext:
         self._lock = Lock()
 
     def shared(self, key: str, make: Callable[[], T]) -> T:
-        """Return the value of a key, which the first tool that asks for it makes."""
+        """Return the value of a key; the first call makes it."""
         with self._lock:
             if key not in self._values:
                 self._values[key] = make()
@@ -142,9 +144,9 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class BoundCall:
-    """A tool with its arguments in JSON's types, defaults filled in, and as keywords to call it.
+    """A tool with complete arguments: as JSON values, and as the keywords to call it with.
 
-    `notes` say what was ignored of the arguments that the model wrote.
+    `notes` say which of the arguments that the model wrote are ignored.
     """
 
     tool: Tool
@@ -153,7 +155,7 @@ class BoundCall:
     notes: tuple[str, ...] = ()
 
     def run(self) -> Observation:
-        """Return what the tool answers, or raise `ToolError`."""
+        """Call the tool and return its observation, or raise `ToolError`."""
         answer = self.tool.function(**self.keywords)
         match answer:
             case Observation():
@@ -167,45 +169,47 @@ class BoundCall:
 
 
 def _plain(value: object) -> object:
-    """Return a JSON value for what msgspec cannot encode: a pydantic model, else its text."""
+    """Return a JSON value for an object that msgspec cannot encode."""
     dump = getattr(value, "model_dump", None)
     return dump(mode="json") if callable(dump) else str(value)
 
 
-def tool_of(found: Any, settings: object, client: object | None = None) -> Tool:
-    """Return the tool that something installed is or makes.
+def tool_of(plugin: Any, settings: object, client: object | None = None) -> Tool:
+    """Return the tool that an installed plug-in is or makes.
 
     A function makes a tool if it is annotated `-> Tool`, or if its first parameter is annotated
-    with the type of the settings, or called `config`. A `client` is handed over behind them.
+    with the type of the settings or called `config`. A `client` is the second argument.
     """
-    if _makes_tool(found, type(settings)):
-        given = (settings,) if inspect.signature(found).parameters else ()
-        found = found(*given, *((client,) if client else ()))
-    return found if isinstance(found, Tool) else Tool.of(found)
+    if _makes_tool(plugin, type(settings)):
+        arguments = (settings,) if inspect.signature(plugin).parameters else ()
+        plugin = plugin(*arguments, *((client,) if client else ()))
+    return plugin if isinstance(plugin, Tool) else Tool.of(plugin)
 
 
-def _makes_tool(found: object, settings: type) -> bool:
-    if not inspect.isroutine(found):
+def _makes_tool(plugin: object, settings: type) -> bool:
+    if not inspect.isroutine(plugin):
         return False
-    signature = inspect.signature(found)
+    signature = inspect.signature(plugin)
     if _names(signature.return_annotation, Tool):
         return True
-    first = next(iter(signature.parameters.values()), None)
-    return first is not None and (
-        _names(first.annotation, settings)
-        or (first.name == "config" and first.annotation is first.empty)
+    first_parameter = next(iter(signature.parameters.values()), None)
+    return first_parameter is not None and (
+        _names(first_parameter.annotation, settings)
+        or (
+            first_parameter.name == "config" and first_parameter.annotation is first_parameter.empty
+        )
     )
 
 
 def _names(annotation: object, kind: type) -> bool:
-    """Return whether an annotation is a type, or names it in a string."""
+    """Return whether an annotation is a type, or a string that names it."""
     if isinstance(annotation, str):
         return annotation.strip("\"' ").rpartition(".")[2] == kind.__name__
     return annotation is kind
 
 
 def call_key(tool: str, arguments: object) -> str:
-    """Return a key that is the same for two calls that differ by white space alone."""
+    """Return a key that is equal for calls that differ only in white space."""
     return f"{tool} {json.dumps(_normal_space(arguments), sort_keys=True, default=str)}"
 
 
@@ -213,8 +217,8 @@ def _normal_space(value: object) -> object:
     if isinstance(value, str):
         return " ".join(value.split())
     if isinstance(value, Mapping):
-        return {key: _normal_space(inner) for key, inner in value.items()}
-    return [_normal_space(inner) for inner in value] if isinstance(value, list | tuple) else value
+        return {key: _normal_space(item) for key, item in value.items()}
+    return [_normal_space(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _listed_tools(tools: Any) -> Iterable[Any]:
@@ -234,11 +238,10 @@ def _as_tool(tool: Any) -> Tool:
 
 
 class Toolbox:
-    """The tools of one conversation, found by the names that models write for them.
+    """The tools of one conversation, found by the names that models write.
 
-    `for_code` are tools that no model may call. Raises `ToolDefectError` for a function that cannot
-    be a tool, for two tools of one name, and for a name that would be read as the final answer or
-    as no tool.
+    Models may not call the tools `for_code`. Raises `ToolDefectError` for a function that cannot be
+    a tool, for two tools with the same name, and for a name that means the final answer or no tool.
     """
 
     def __init__(self, tools: Iterable[ToolLike], for_code: Iterable[Tool] = ()) -> None:
@@ -256,24 +259,24 @@ class Toolbox:
                     f" {'the final answer' if is_finisher(tool.name) else 'no call at all'}"
                 )
 
-    def resolve(self, act: ToolCall, *, is_by_code: bool = False) -> BoundCall:
-        """Return the call an action means, or raise `ToolError` that says what there is."""
-        if is_by_code and act.tool in self._for_code:
-            return self._for_code[act.tool].call(act.arguments)
-        name = find_tool(act.tool, self._by_name)
+    def resolve(self, call: ToolCall, *, is_by_code: bool = False) -> BoundCall:
+        """Return the tool of a call with its arguments, or raise `ToolError` with advice."""
+        if is_by_code and call.tool in self._for_code:
+            return self._for_code[call.tool].call(call.arguments)
+        name = find_tool(call.tool, self._by_name)
         if name is None:
-            known = ", ".join(tool.signature for tool in self.tools) or "none; answer without tools"
-            raise ToolError(f"There is no tool {act.tool[:80]!r}. Tools: {known}")
-        return self._by_name[name].call(act.arguments)
+            tools = ", ".join(tool.signature for tool in self.tools) or "none; answer without tools"
+            raise ToolError(f"There is no tool {call.tool[:80]!r}. Tools: {tools}")
+        return self._by_name[name].call(call.arguments)
 
 
 def listed(tools: Sequence[Tool]) -> str:
-    """Return the list of the tools for the prompt, empty where there are none."""
+    """Return the list of tools for the prompt; an empty text if there are none."""
     lines = ["You can use these tools:", ""] if tools else []
     for tool in tools:
-        first, *rest = tool.description.strip().splitlines() or [""]
-        lines.append(f"- {tool.signature}: {first}")
-        lines += [f"  {line.strip()}" for line in rest if line.strip()]
+        first_line, *further_lines = tool.description.strip().splitlines() or [""]
+        lines.append(f"- {tool.signature}: {first_line}")
+        lines += [f"  {line.strip()}" for line in further_lines if line.strip()]
         lines += [f"  {name}: {about}" for name, about in tool.about.items()]
     return "\n".join(lines)
 
@@ -283,36 +286,36 @@ def _object_form(schema: Schema) -> str:
     definitions = schema.get("$defs", {})
     members: Mapping[str, Any] = schema.get("properties", {})
     forms = (
-        f"{json.dumps(name, ensure_ascii=False)}: {_type_name(each, definitions) or '...'}"
-        for name, each in members.items()
+        f"{json.dumps(name, ensure_ascii=False)}: {_type_name(member, definitions) or '...'}"
+        for name, member in members.items()
     )
     return f"{{{', '.join(forms)}}}"
 
 
 def _signature_parameters(schema: Schema) -> Iterator[str]:
-    """Yield each parameter, such as `query` or `limit: integer = 5`; what has no type is text."""
+    """Yield each parameter, such as `query` or `limit: integer = 5`; one without a type is text."""
     definitions = schema.get("$defs", {})
     required = schema.get("required", ())
-    for name, each in schema.get("properties", {}).items():
-        kind = _type_name(each, definitions)
-        shown = f"{name}: {kind}" if kind else name
+    for name, member in schema.get("properties", {}).items():
+        kind = _type_name(member, definitions)
+        text = f"{name}: {kind}" if kind else name
         if name in required:
-            yield shown
-        elif "default" in each and each["default"] is not None:
-            yield f"{shown} = {json.dumps(each['default'], ensure_ascii=False)}"
+            yield text
+        elif member.get("default") is not None:
+            yield f"{text} = {json.dumps(member['default'], ensure_ascii=False)}"
         else:
-            yield f"{shown} (optional)"
+            yield f"{text} (optional)"
 
 
 def _type_name(schema: Schema, definitions: Schema) -> str:
-    """Return a type in words, an empty text for text."""
+    """Return the name of a type; an empty text for text."""
     schema = resolved(schema, definitions)
     if choice := choices(schema):
         return " | ".join(json.dumps(item, ensure_ascii=False) for item in choice)
     if alternatives := alternatives_of(schema):
         kinds = [_type_name(part, definitions) or "text" for part in alternatives]
-        left = [kind for kind in dict.fromkeys(kinds) if kind != "null"]
-        return "" if left == ["text"] else " | ".join(left)
+        kinds_without_null = [kind for kind in dict.fromkeys(kinds) if kind != "null"]
+        return "" if kinds_without_null == ["text"] else " | ".join(kinds_without_null)
     kind: str = schema.get("type", "")
     if kind == "array":
         items = schema.get("items")
@@ -329,49 +332,49 @@ _LEAD: Final = frozenset(
     "use using call calling run running execute try do the a an my i will should need to now let me"  # noqa: SIM905
     " us tool function action name is perform 1 使用 调用".split()
 )
-"""Words that may stand before a name."""
+"""Words that may precede a name."""
 _WORD: Final = re.compile(r"[a-z0-9]+(?:[_-][a-z0-9]+)*|[^\W_a-z0-9]+|[^\w\s]", re.IGNORECASE)
 _REMARK: Final = re.compile(
     r"(?:[ _-]?(?:tool|function|工具))?(?:[\s.,:;!?)*_`…-]*|[:#]\d{1,3}|<\|.*"
     r"|\s*[-–:]?\s*[(（](?!\)).*|\s+(?:[-–]\s*)?(?:about|because|for|in|on|to|using|via|with)\b.*)",
     re.IGNORECASE | re.DOTALL,
 )
-"""What may stand behind a name."""
+"""What may follow a name."""
 _SUFFIX: Final = re.compile(r"(?:[ _-]|(?<=[a-z]))(?:Tool|Function|(?<=[ _-])(?:tool|function))$")
 _MAX_NAME_CHARS: Final = 600
 _MAX_WORDS: Final = 6
 
 
-def find_tool(written: str, known: Collection[str]) -> str | None:
-    """Return the one known name that a model means, or None.
+def find_tool(text: str, names: Collection[str]) -> str | None:
+    """Return the tool's name that a model means, or None.
 
-    Case, spaces, hyphens, underscores and camel case are ignored where that leaves one name. Words
-    that introduce a tool may stand before it, and a remark behind it (`use the web_search tool to
-    find the date`). A name that merely resembles a known one means nothing, nor does one that goes
-    on (`web_search.images`), is denied (`not web_search`) or stands beside a second one.
+    Case, spaces, hyphens, underscores and camel case are ignored if only one name matches. Words
+    that introduce a tool may precede the name, and a remark may follow it (`use the web_search tool
+    to find the date`). A name does not match if it is merely similar, goes on
+    (`web_search.images`), is denied (`not web_search`) or stands beside another name.
     """
-    name = clean_name(written)
-    if exact := same_name(name, known) or same_name(_SUFFIX.sub("", name), known):
+    name = clean_name(text)
+    if exact := same_name(name, names) or same_name(_SUFFIX.sub("", name), names):
         return exact
     words = [*_WORD.finditer(name)] if len(name) <= _MAX_NAME_CHARS else []
-    found = [*_occurrences(name, words, known)]
-    if len(found) != 1:
+    occurrences = [*_occurrences(name, words, names)]
+    if len(occurrences) != 1:
         return None
-    first, end, only = found[0]
-    is_introduced = all(word.group().casefold() in _LEAD for word in words[:first])
-    return only if is_introduced and _REMARK.fullmatch(name, end) else None
+    first_word, end, tool_name = occurrences[0]
+    is_introduced = all(word.group().casefold() in _LEAD for word in words[:first_word])
+    return tool_name if is_introduced and _REMARK.fullmatch(name, end) else None
 
 
 def _occurrences(
-    text: str, words: Sequence[re.Match[str]], known: Collection[str]
+    text: str, words: Sequence[re.Match[str]], names: Collection[str]
 ) -> Iterator[tuple[int, int, str]]:
-    """Yield the number of the first word of each known name in a text, its end, and the name."""
+    """Yield the number of the first word of each name in a text, its end, and the name."""
     at = 0
     while at < len(words):
         for last in range(min(at + _MAX_WORDS, len(words)) - 1, at - 1, -1):
             end = words[last].end()
             is_word = words[last].group()[0].isalnum()
-            if is_word and (name := same_name(text[words[at].start() : end], known)):
+            if is_word and (name := same_name(text[words[at].start() : end], names)):
                 yield at, end, name
                 at = last
                 break

@@ -1,4 +1,4 @@
-"""Transcripts: the events of one run, one JSON object a line, written, read and played again."""
+"""Transcripts: writes, reads and replays the events of a run, one JSON object a line."""
 
 import io
 import json
@@ -43,7 +43,7 @@ class MessageEvent(Event, frozen=True, tag="message"):
 
 
 class ReplyEvent(Event, frozen=True, tag="reply"):
-    """A reply of the model. In a canned transcript only `content` is needed."""
+    """A reply of the model. A canned transcript needs only the `content`."""
 
     content: str
     iteration: int = 0
@@ -67,7 +67,7 @@ class ReplyEvent(Event, frozen=True, tag="reply"):
 class StepEvent(Event, frozen=True, tag="step"):
     """The step of a reply; `kind` is `act`, `finish` or `malformed`.
 
-    One of `iteration` 0 is code's own, made before the first reply, with its `thought`.
+    A step of `iteration` 0 was made by code before the first reply, and has its `thought`.
     """
 
     kind: str
@@ -84,7 +84,7 @@ class StepEvent(Event, frozen=True, tag="step"):
 
 
 class ObservationEvent(Event, frozen=True, tag="observation"):
-    """The observation that the model was shown after a step; `iteration` 0 is before any reply."""
+    """The observation after a step; `iteration` 0 is before the first reply."""
 
     content: str
     iteration: int = 0
@@ -108,7 +108,7 @@ class ObservationEvent(Event, frozen=True, tag="observation"):
 
 
 EngineEvent: TypeAlias = MessageEvent | ReplyEvent | StepEvent | ObservationEvent
-"""The events of the engine itself; a program may record others among them."""
+"""The events of the engine; a program may record others among them."""
 AnyEvent: TypeAlias = Event
 EventHandler: TypeAlias = Callable[[AnyEvent], None]
 
@@ -117,15 +117,15 @@ _ENCODER = msgspec.json.Encoder()
 
 
 class TranscriptDefectError(ValueError):
-    """A line of a transcript cannot be read; the text names the line and the defect."""
+    """A line of a transcript cannot be read; the text names the line and what is wrong."""
 
 
 def record_in(target: IO[bytes] | IO[str] | Path | str) -> EventHandler:
-    """Return a watcher that writes each event as one flushed line.
+    """Return a handler that writes each event as one line and flushes it.
 
-    `target` is an open file, binary or text, or the path of a new file, which replaces one that is
-    there. A text file is written in ASCII, so that its encoding does not matter. Raises `OSError`,
-    and `TypeError` for anything else.
+    `target` is an open file, binary or text, or the path of a new file, which replaces an existing
+    one. Text is written in ASCII, so that the encoding of the file does not matter. Raises
+    `OSError`, and `TypeError` for any other target.
     """
     if isinstance(target, str | Path):
         path = Path(target)
@@ -151,10 +151,10 @@ def record_in(target: IO[bytes] | IO[str] | Path | str) -> EventHandler:
 
 @contextmanager
 def record_in_file(path: Path) -> Iterator[EventHandler | None]:
-    """Give a watcher that records in a new file, readable by its owner only.
+    """Yield a handler that writes events to a new file that only its owner can read.
 
-    It is None where the file cannot be made; at the first error of the file the record ends, and
-    the run goes on. Both are warnings in the log.
+    The handler is None if the file cannot be created. At the first error in writing the record
+    ends and the run goes on. In both cases a warning is logged.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -178,37 +178,37 @@ def record_in_file(path: Path) -> Iterator[EventHandler | None]:
     try:
         yield on_event
     finally:
-        with suppress(OSError):  # what a full disk did not take is flushed once more
+        with suppress(OSError):  # closing flushes again what did not fit on a full disk
             stream.close()
 
 
 def read_transcript(
     lines: Iterable[bytes] | Iterable[str] | Path | str, kinds: object = EngineEvent
 ) -> Iterator[AnyEvent]:
-    """Yield the events of a transcript, with the iterations that a canned one leaves out.
+    """Yield the events of a transcript, with the iterations that a canned one omits.
 
-    `lines` are those of an open file, binary or text, or the path of a file. `kinds` is the union
-    of the events that it may hold. An incomplete last line, as a killed run leaves it, is skipped.
-    Raises `TranscriptDefectError`, and `OSError` if the file of a path cannot be read.
+    `lines` are the lines of an open file, binary or text, or the path of a file. `kinds` is the
+    union of the allowed events. An incomplete last line, as a killed run leaves it, is skipped.
+    Raises `TranscriptDefectError`, and `OSError` if a file cannot be read.
     """
     if isinstance(lines, str | Path):
         lines = Path(lines).read_bytes().splitlines(keepends=True)
     decoder = msgspec.json.Decoder[AnyEvent](kinds)
     turn = 0
-    unread: TranscriptDefectError | None = None
+    defect: TranscriptDefectError | None = None
     encoded = (line.encode("utf-8", "replace") if isinstance(line, str) else line for line in lines)
     for number, line in enumerate(encoded, start=1):
-        if unread:
-            raise unread
+        if defect:
+            raise defect
         if not line.strip():
             continue
         try:
             event = _decoded(line, decoder)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            unread = TranscriptDefectError(f"line {number}: {error}")
-            # What is whole JSON and still no event was not cut short: it is another document.
+            defect = TranscriptDefectError(f"line {number}: {error}")
+            # A line that is complete JSON was not cut short, but is not an event.
             if line.endswith(b"\n") or isinstance(error, msgspec.ValidationError):
-                raise unread from error
+                raise defect from error
             continue
         turn += isinstance(event, ReplyEvent)
         if getattr(event, "iteration", None) == 0:
@@ -225,7 +225,7 @@ def _decoded(line: bytes, decoder: "msgspec.json.Decoder[AnyEvent]") -> AnyEvent
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A step and what the model was shown for it; a canned or a killed run may lack either."""
+    """A step and its observation; in a canned transcript or a killed run either may be missing."""
 
     step: StepEvent | None = None
     observation: ObservationEvent | None = None
@@ -244,9 +244,9 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptTurn:
-    """A reply and the exchanges it led to; `number` counts from 1.
+    """A reply and its exchanges; `number` counts from 1.
 
-    Number 0 is what code looked up before the first reply, and has none.
+    Turn 0 has no reply, but what code looked up before the first one.
     """
 
     number: int
@@ -255,7 +255,7 @@ class TranscriptTurn:
 
 
 def turns(events: Iterable[AnyEvent]) -> Iterator[TranscriptTurn]:
-    """Yield the turns in order. A reply begins a turn; turn 0 is left out if it is empty."""
+    """Yield the turns in order. A reply begins a turn; turn 0 is skipped if it is empty."""
     replies: list[ReplyEvent | None] = [None]
     steps: list[list[StepEvent]] = [[]]
     observations: list[list[ObservationEvent]] = [[]]
@@ -274,7 +274,7 @@ def turns(events: Iterable[AnyEvent]) -> Iterator[TranscriptTurn]:
     for number, reply in enumerate(replies):
         # Steps and observations are both in the order of the calls.
         pairs = zip_longest(steps[number], observations[number])
-        exchanges = tuple(Exchange(step, observed) for step, observed in pairs)
+        exchanges = tuple(Exchange(step, observation) for step, observation in pairs)
         if reply or exchanges:
             yield TranscriptTurn(number, reply, exchanges)
 
@@ -335,8 +335,8 @@ _MAX_SOURCES = 10
 
 
 def partial_findings(events: Iterable[AnyEvent], dialect: "Dialect") -> str:
-    """Return the last thought and the sources that were read, in one line; empty if none."""
-    from chart_binder.react.sanitize import one_line  # loads the parser of replies
+    """Return the last thought and the sources that were read, in one line, or an empty text."""
+    from chart_binder.react.sanitize import one_line  # imports the parser of replies
 
     events = tuple(events)
     sources = dict.fromkeys(
@@ -353,5 +353,5 @@ def partial_findings(events: Iterable[AnyEvent], dialect: "Dialect") -> str:
         f'the last thought was "{thought}"' if thought else "",
         f"read: {' '.join(list(sources)[:_MAX_SOURCES])}{more}" if sources else "",
     )
-    found = "; ".join(filter(None, findings))
-    return f"no answer was reached; {found}" if found else ""
+    text = "; ".join(filter(None, findings))
+    return f"no answer was reached; {text}" if text else ""

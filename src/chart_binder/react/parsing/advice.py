@@ -59,9 +59,9 @@ SENTENCES: Final = {
         "no answer can rest on what it would say."
     ),
     "turn": "Your reply looks like JSON, but cannot be read: {problem}.",
-    "given": (
-        "Your {given} cannot be read: {problem}. Write the whole call again, with one JSON object "
-        "in double quotes:"
+    "arguments": (
+        "Your {arguments} cannot be read: {problem}. Write the whole call again, with one JSON "
+        "object in double quotes:"
     ),
     "neither": "You wrote neither {an_action} nor {an_answer}.",
 }
@@ -72,13 +72,14 @@ SENTENCES: Final = {
 class Wording:
     """What a dialect calls the parts of a turn.
 
-    `given` is where a call's arguments stand, `call` shows a call of `{tool}`, `finish` an answer.
+    `arguments` names the place of a call's arguments. `call` shows a call of `{tool}`, and `finish`
+    an answer.
     """
 
     action: str
     answer: str
     observation: str
-    given: str
+    arguments: str
     call: str
     finish: str
 
@@ -125,10 +126,10 @@ class Defect:
             answer=wording.answer,
             an_answer=_with_article(wording.answer),
             an_observation=_with_article(wording.observation),
-            given=wording.given,
+            arguments=wording.arguments,
             problem=self.problem,
         )
-        if self.kind == "given":
+        if self.kind == "arguments":
             right = wording.call.replace("{tool}", self.tool or _ANY_TOOL)
             return Unreadable(f"{sentence}\n{right}", self.notes)
         call = wording.call.replace("{tool}", _ANY_TOOL)

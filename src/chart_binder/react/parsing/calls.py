@@ -103,7 +103,7 @@ def identified(calls: Sequence[ToolCall]) -> list[ToolCall]:
             taken = used.union(other.id for other in calls)
             own = next(free for free in map(str, count(number)) if free not in taken)
         used.add(own)
-        named.append(replace(call, id=own, also=()))
+        named.append(replace(call, id=own, further_calls=()))
     return named
 
 
@@ -178,7 +178,9 @@ def _read_calls(calls: Sequence[object]) -> Taken | None:
         return None
     first, *further = found
     if isinstance(first, ToolCall):
-        return replace(first, also=tuple(step for step in further if isinstance(step, ToolCall)))
+        return replace(
+            first, further_calls=tuple(step for step in further if isinstance(step, ToolCall))
+        )
     return Defect("called") if isinstance(first, FinalAnswer) and further else first
 
 
@@ -207,7 +209,7 @@ def read_object(text: str, *, tagged: bool) -> tuple[Taken | None, int]:
         step = read_turn(found.value, tagged=tagged)
     else:
         step = _read_calls(found.value) if isinstance(found.value, list) else None
-    if isinstance(step, FinalAnswer) and any("missing last" in note for note in found.notes):
+    if isinstance(step, FinalAnswer) and not found.is_closed:
         raise LenientJSONError("its last bracket is missing")
     return step and replace(step, notes=(*found.notes, *step.notes)), found.end
 
@@ -236,7 +238,7 @@ def read_action(own: str, given: str | None) -> Taken | None:
     try:
         arguments, notes = _given(name, rest, given)
     except LenientJSONError as error:
-        return Defect("given", str(error), name)
+        return Defect("arguments", str(error), name)
     if not is_finisher(name):
         return ToolCall(name, arguments, notes=notes)
     if isinstance(arguments, Mapping) and arguments:
@@ -450,7 +452,7 @@ def call_in(body: str, tag: Directive) -> Taken | None:
     except LenientJSONError as error:
         found = re.search(r"[\"'](?:name|tool|action)[\"']\s*:\s*[\"']([\w.-]{1,80})", body)
         named = named or (found[1] if found else "")
-        return Defect("given" if tag.closed or named else "turn", str(error), named)
+        return Defect("arguments" if tag.closed or named else "turn", str(error), named)
     return replace(step, id=identifier) if isinstance(step, ToolCall) and identifier else step
 
 
@@ -482,5 +484,9 @@ def _unnamed_call(body: str) -> Taken | None:
         steps.append(step)
         body = body[end:].lstrip() if isinstance(step, ToolCall) else ""
     first, *further = steps
-    also = [call for step in further if isinstance(step, ToolCall) for call in step.calls]
-    return replace(first, also=(*first.also, *also)) if isinstance(first, ToolCall) else first
+    further_calls = [call for step in further if isinstance(step, ToolCall) for call in step.calls]
+    return (
+        replace(first, further_calls=(*first.further_calls, *further_calls))
+        if isinstance(first, ToolCall)
+        else first
+    )

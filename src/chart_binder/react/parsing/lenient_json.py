@@ -8,16 +8,13 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from typing import Final, NoReturn
 
 MAX_DEPTH: Final = 50
 MAX_PIECES: Final = 1200
 """How many pieces a value that needs repairs may have; one that needs none may have any number."""
-UNQUOTED: Final = "value without quotes"
-INNER: Final = "inner quotes without a backslash"
-"""The two repairs whose result may be words rather than values."""
-
 _MAX_OBJECTS: Final = 16
 _CLOSERS: Final = {'"': '"', "'": "'", "“": '”“"', "”": '”"', "‘": "’‘'", "’": "’'"}
 """A quotation mark with the marks that close it."""
@@ -47,17 +44,52 @@ _BEHIND_STRING[")"] = rf"{_BEHIND_STRING['}']}|{{space}}(?:[)）]|[,，]{{space}
 _INCHES: Final = re.compile(r"[ )-]\w")
 
 
+class Repair(StrEnum):
+    """A repair of JSON, with the text of its note."""
+
+    UNQUOTED = "value without quotes"
+    INNER_QUOTES = "inner quotes without a backslash"
+    NO_LAST_BRACE = "missing last }"
+    NO_LAST_BRACKET = "missing last ]"
+    NO_LAST_PARENTHESIS = "missing last )"
+    COMMENT = "comment left out"
+    COLON = "another sign for the colon"
+    COMMA = "missing comma"
+    TRAILING_COMMA = "trailing comma"
+    KEY = "key without quotes"
+    QUOTES = "other quotes"
+    LITERAL = "literal of another language"
+    ZERO = "a number without its zero"
+
+
+_NO_LAST: Final = {
+    "}": Repair.NO_LAST_BRACE,
+    "]": Repair.NO_LAST_BRACKET,
+    ")": Repair.NO_LAST_PARENTHESIS,
+}
+
+
 class LenientJSONError(ValueError):
     """A value cannot be read; the text is one clause that names the defect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """A value, the place after it, and what had to be repaired."""
+    """A value, the place after it, and the repairs that it needed, each once."""
 
     value: object
     end: int
-    notes: tuple[str, ...] = ()
+    repairs: tuple[Repair, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes on the repairs."""
+        return tuple(f"repaired JSON: {repair}" for repair in self.repairs)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the last bracket is there."""
+        return not any(repair in _NO_LAST.values() for repair in self.repairs)
 
 
 def read_json(text: str) -> tuple[dict[str, object], tuple[str, ...]]:
@@ -106,7 +138,7 @@ def scan_string(text: str, start: int, limit: int) -> Scanned:
         return strict
     reader = _Reader(text, start, limit)
     value = reader.string(")")
-    return Scanned(value, reader.pos, reader.all_notes())
+    return Scanned(value, reader.pos, tuple(reader.repairs))
 
 
 def scan_quoted(text: str) -> Scanned | None:
@@ -217,20 +249,17 @@ _DECODER: Final = json.JSONDecoder(
 class _Reader:
     """Writes one object, list or call again as strict JSON, piece by piece, and has that read."""
 
-    __slots__ = ("brackets", "is_closed", "last", "limit", "notes", "pieces", "pos", "text")
+    __slots__ = ("brackets", "is_closed", "last", "limit", "pieces", "pos", "repairs", "text")
 
     def __init__(self, text: str, pos: int, limit: int | None, *, is_closed: bool = False) -> None:
         self.text = text
         self.pos = pos
         self.limit = len(text) if limit is None else limit
         self.is_closed = is_closed
-        self.notes: dict[str, None] = {}
+        self.repairs: dict[Repair, None] = {}  # in order
         self.pieces: list[str] = []
         self.last = "["  # the last character that was written
         self.brackets: list[str] = []  # those that will close what is open
-
-    def all_notes(self) -> tuple[str, ...]:
-        return tuple(f"repaired JSON: {note}" for note in self.notes)
 
     def read(self) -> Scanned:
         """Read from a bracket to the one that closes it."""
@@ -245,13 +274,13 @@ class _Reader:
             value = _DECODER.decode(" ".join(self.pieces))
         except json.JSONDecodeError as error:
             raise LenientJSONError(f"it is not JSON: {error.msg.lower()}") from error
-        return Scanned(value, self.pos, self.all_notes())
+        return Scanned(value, self.pos, tuple(self.repairs))
 
     def skip(self) -> None:
         """Pass white space and comments."""
         self.pos = min(skip_space(self.text, self.pos), self.limit)
         while comment := _COMMENT.match(self.text, self.pos, self.limit):
-            self.notes["comment left out"] = None
+            self.repairs[Repair.COMMENT] = None
             self.spend("")
             self.pos = min(skip_space(self.text, comment.end()), self.limit)
 
@@ -265,9 +294,9 @@ class _Reader:
     def end(self) -> None:
         """Write the last bracket where it alone is missing."""
         is_whole = self.last not in "{[,:" and len(self.brackets) == 1
-        if not is_whole or self.is_closed or INNER in self.notes:
+        if not is_whole or self.is_closed or Repair.INNER_QUOTES in self.repairs:
             raise LenientJSONError(f"it ends without the closing {self.brackets[-1]}")
-        self.notes[f"missing last {self.brackets[-1]}"] = None
+        self.repairs[_NO_LAST[self.brackets[-1]]] = None
         self.close()
 
     def close(self) -> None:
@@ -283,11 +312,11 @@ class _Reader:
         elif char in ",，":
             self.spend(",")
         elif char in ":：=" and closer != "]":
-            self.notes |= {} if char == ":" else {"another sign for the colon": None}
+            self.repairs |= {} if char == ":" else {Repair.COLON: None}
             self.spend(":")
         else:
             if self.last not in "{[,:" and is_new_line and begins_member(self.text, self.pos):
-                self.notes["missing comma"] = None
+                self.repairs[Repair.COMMA] = None
                 self.spend(",")
             self.value(char, closer)
             return
@@ -296,7 +325,7 @@ class _Reader:
     def drop_comma(self) -> None:
         place = max(place for place, piece in enumerate(self.pieces) if piece == ",")
         self.pieces[place] = ""
-        self.notes["trailing comma"] = None
+        self.repairs[Repair.TRAILING_COMMA] = None
 
     def value(self, char: str, closer: str) -> None:
         if self.last not in "{[,:":
@@ -313,7 +342,7 @@ class _Reader:
         elif opens_string(char):
             self.spend(json.dumps(self.string("" if is_key else closer)))
         elif is_key and (key := _KEY.match(self.text, self.pos, self.limit)):
-            self.notes["key without quotes"] = None
+            self.repairs[Repair.KEY] = None
             self.spend(json.dumps(key[0]))
             self.pos = key.end()
         else:
@@ -329,7 +358,7 @@ class _Reader:
             raise LenientJSONError(f"the string that begins with {begun!r} is never closed")
         self.pos = found.end()
         if mark != '"':
-            self.notes["other quotes"] = None
+            self.repairs[Repair.QUOTES] = None
         is_inside = False
         new_line = body.find("\n") % (len(body) + 1)
         for inner in re.finditer(rf"\\.|([{_CLOSERS[mark]}])", body, re.DOTALL) if closer else ():
@@ -344,7 +373,7 @@ class _Reader:
                 is_inside = not is_inside
             if self.is_closed and new_line < at:
                 raise LenientJSONError("a string is never closed")
-            self.notes[INNER] = None
+            self.repairs[Repair.INNER_QUOTES] = None
             self.spend("")
         return encodable_text(_ESCAPE.sub(_unescaped, body))
 
@@ -361,19 +390,19 @@ class _Reader:
             _refuse(words)
         if small in _LITERALS:
             if words not in ("true", "false", "null"):
-                self.notes["literal of another language"] = None
+                self.repairs[Repair.LITERAL] = None
             self.spend(_LITERALS[small])
         elif self.pos == self.limit and not self.text[self.limit - 1].isspace():
             raise LenientJSONError(f"it ends inside the value {words[:24]!r}")
         elif _NUMBER.fullmatch(words):
             self.spend(words)
         elif words[0] == "." and _NUMBER.fullmatch(f"0{words}"):
-            self.notes["a number without its zero"] = None
+            self.repairs[Repair.ZERO] = None
             self.spend(f"0{words}")
         elif ": " in words or words.endswith(":") or words[0] in "+.":
             raise LenientJSONError(f"the value {words[:24]!r} is not in quotes")
         else:
-            self.notes[UNQUOTED] = None
+            self.repairs[Repair.UNQUOTED] = None
             self.spend(json.dumps(encodable_text(words)))
 
 

@@ -309,15 +309,17 @@ def _read_call_at(turn: ReplyTurn, place: int) -> Reading:
     if not isinstance(step, ToolCall):
         return _taken(step, directive.start, directive.after, "tags")
     end = directive.after
-    also = list(step.also)
+    further_calls = list(step.further_calls)
     for other in (each for each in further if each.kind != "thought"):
         is_next = other.kind == "call" and other.is_fenced == directive.is_fenced
         next_step = call_in(turn.text[other.value : other.end], other) if is_next else None
-        if not isinstance(next_step, ToolCall) or len(also) >= _MAX_CALLS:
+        if not isinstance(next_step, ToolCall) or len(further_calls) >= _MAX_CALLS:
             break
-        also += [replace(next_step, also=()), *next_step.also]
+        further_calls += [replace(next_step, further_calls=()), *next_step.further_calls]
         end = other.after
-    return FoundStep(replace(step, also=tuple(also)), directive.start, end, "tags")
+    return FoundStep(
+        replace(step, further_calls=tuple(further_calls)), directive.start, end, "tags"
+    )
 
 
 # Steps without label or tag.
@@ -405,7 +407,7 @@ def _finished(taken: FoundStep, turn: ReplyTurn, notes: tuple[str, ...]) -> Tool
     if isinstance(step, ToolCall):
         calls = identified(step.calls) if turn.rules.several else [replace(step, id="")]
         own_notes += ("further calls discarded",) if len(calls) < len(step.calls) else ()
-        step = replace(calls[0], also=tuple(calls[1:]))
+        step = replace(calls[0], further_calls=tuple(calls[1:]))
     thought = step.thought or _thought(turn, taken.start)
     return replace(step, thought=thought, notes=(*notes, *step.notes, *own_notes))
 
