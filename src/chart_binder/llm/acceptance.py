@@ -1,6 +1,6 @@
-"""Acceptance: the rules decide on the evidence with verified facts in; checks say what is missing.
+"""Acceptance: the rules decide on the evidence with the verified facts; checks say what is missing.
 
-What does not stand goes back to the model once; then the answer is judged as it is.
+An answer that cannot be accepted goes back to the model once for each kind of problem.
 """
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
@@ -28,9 +28,9 @@ from chart_binder.rules.representative import representative
 from chart_binder.web.documents import read_documents
 
 SENT_BACK = "This answer cannot be taken yet:"
-_MENDABLE = frozenset({"fact", "contradiction", "evidence", "sources", "record"})
-"""The checks that a model can mend with what it looks up."""
-_MAX_TOLD = 3
+_REPAIRABLE = frozenset({"fact", "contradiction", "evidence", "sources", "record"})
+"""The checks that may pass once the model has looked something up."""
+_MAX_NAMED = 3
 """How many failed checks `problem` names."""
 
 
@@ -49,7 +49,7 @@ class AnswerChecker:
     dialect: Dialect
     pending: AdjudicationResult | None = field(default=None, init=False)
     """The result of the last answer that was sent back."""
-    added: dict[str, RecordingCandidate] = field(default_factory=dict, init=False)
+    added_recordings: dict[str, RecordingCandidate] = field(default_factory=dict, init=False)
     """The recordings that records named in answers have added to the evidence, by id."""
     _sent_back: set[str] = field(default_factory=set, init=False)
     """The kinds of problems for which an answer was sent back."""
@@ -57,23 +57,23 @@ class AnswerChecker:
     """Whether the next observation is the advice on an answer that was sent back."""
 
     def read(self, text: str, is_last: bool) -> AdjudicationResult:  # noqa: FBT001 (the loop's)
-        """Return what an answer comes to, without what is known of the run.
+        """Return the result of an answer, without the figures of the run.
 
-        Raises `AnswerRefusedError` for what cannot be read, for an unknown id, and, once for each
-        reason, for what keeps the answer from a decision; in the last turn only for the first.
+        Raises `AnswerRefusedError` if the answer cannot be read. Unless the turn is the last, also
+        raises it for an unknown id, and once for each kind of problem that prevents a decision.
         """
         labels = self.case.labels
         default = self.case.config.review_threshold if is_last else None
         answer = read_answer(text, default, labels)
         answer = replace(answer, crg=labels.id_of(answer.crg), rr=labels.id_of(answer.rr))
-        for named, known in ((answer.crg, labels.titles), (answer.rr, labels.home)):
-            if not (is_last or self._is_known(named, known)):
+        for identifier, candidates in ((answer.crg, labels.titles), (answer.rr, labels.home)):
+            if not (is_last or self._is_known(identifier, candidates)):
                 raise AnswerRefusedError(
-                    f"{named} is neither among the candidates nor in an observation. Use a label"
-                    " of the evidence, such as C1 and C1.R1, or null if you cannot tell."
+                    f"{identifier} is neither among the candidates nor in an observation. Use a"
+                    " label of the evidence, such as C1 and C1.R1, or null if you cannot tell."
                 )
         result, problems = self._examine(answer)
-        new = {key: text for key, text in problems.items() if key not in self._sent_back}
+        new = {kind: text for kind, text in problems.items() if kind not in self._sent_back}
         if new and not is_last:
             self._sent_back |= new.keys()
             self.pending, self._is_sending_back = result, True
@@ -81,22 +81,22 @@ class AnswerChecker:
         return result
 
     def research(self) -> Research:
-        """Return what was read so far, seen from the open questions."""
+        """Return the research on the open questions in what was read so far."""
         return Research(self.case, read_documents(self.log.events))
 
     @property
     def likely(self) -> str:
-        """The label of the group that the rules give with what was read, else the first one."""
-        ids, remarked = self.case.labels.ids.items(), self._remarked
-        return next((label for label, group in ids if group == remarked), "C1")
+        """The label of the group that the rules give with what was read, by default the first."""
+        ids, likely = self.case.labels.ids.items(), self._likely_group
+        return next((label for label, group in ids if group == likely), "C1")
 
     @property
-    def _remarked(self) -> str | None:
-        """The group that the last remark named, if what was read decides."""
+    def _likely_group(self) -> str | None:
+        """The group that the rules give with what was read, if they decide."""
         return remark_on(self.research(), ()).crg
 
     def remark(self, observation: Observation) -> str:
-        """Return what all that was read would settle, once this observation is read, too."""
+        """Return the remark below an observation: what everything read so far would settle."""
         if self._is_sending_back:
             self._is_sending_back = False
             return ""
@@ -111,8 +111,8 @@ class AnswerChecker:
         return f" Write next:\n{self.dialect.render(step)}" if step else ""
 
     def _examine(self, answer: ParsedAnswer) -> tuple[AdjudicationResult, Mapping[str, str]]:
-        """Return the outcome, and what the model can mend, by kind."""
-        useless = self._bring_in(answer)
+        """Return the outcome, and what the model can repair, by kind of problem."""
+        rejected_records = self._add_recordings(answer)
         case = self.case
         answer = replace(answer, crg=self._group_of(answer.crg))
         crg = answer.crg if self._is_known(answer.crg, case.labels.titles) else None
@@ -120,24 +120,24 @@ class AnswerChecker:
         documents = read_documents(self.log.events)
         turn = len(self.log.all(ReplyEvent))
         verifier = Verifier(case, documents, self.reader, self.finder, turn)
-        found = Research(case, documents).facts()
-        facts, contradictions = verifier.verify((*answer.facts, *found))
-        weighed = case.weigh(facts)
+        uncited = Research(case, documents).facts()
+        facts, contradictions = verifier.verify((*answer.facts, *uncited))
+        ruling = case.weigh(facts)
         impossible = self._impossible(facts)
-        chosen, ruled = crg, self._ruled(weighed, crg)
-        is_decided = ruled is not None and not (weighed.short or contradictions or impossible)
+        chosen, ruled = crg, self._ruled(ruling, crg)
+        is_decided = ruled is not None and not (ruling.short or contradictions or impossible)
         if ruled is not None:
             crg, rr = ruled.crg, (ruled.rr if is_decided else None) or rr
         checks = (
             *self._candidate_checks(answer, chosen, misplaced),
-            *self._record_checks(useless, is_decided=is_decided),
+            *self._record_checks(rejected_records, is_decided=is_decided),
             *self._fact_checks(facts, is_decided=is_decided),
             *(Check("contradiction", passed=False, detail=text) for text in contradictions),
             *(Check("evidence", passed=False, detail=text) for text in impossible),
-            *self._source_checks(weighed),
-            *self._rules_check(chosen, weighed),
+            *self._source_checks(ruling),
+            *self._rules_check(chosen, ruling),
         )
-        problems = self._to_mend(answer, chosen, facts, weighed, checks, is_decided=is_decided)
+        problems = self._repairable(answer, chosen, facts, ruling, checks, is_decided=is_decided)
         result = AdjudicationResult(
             Outcome.REJECTED,
             crg,
@@ -146,44 +146,45 @@ class AnswerChecker:
             answer.confidence,
             answer.rationale,
             facts,
-            added=tuple(self.added.values()),
+            added=tuple(self.added_recordings.values()),
             problem="the model cannot tell",
         )
         if crg is not None or answer.crg is not None:
-            result = self._with_outcome(result, checks, weighed, is_decided=is_decided)
+            result = self._with_outcome(result, checks, ruling, is_decided=is_decided)
         return result, problems
 
-    def _ruled(self, weighed: RulesOnFacts, chosen: str | None) -> Decided | None:
-        """Return what the rules decide with the verified facts in.
+    def _ruled(self, ruling: RulesOnFacts, chosen: str | None) -> Decided | None:
+        """Return the rules' decision with the verified facts.
 
-        Without any fact that they turn on, they count only if the model chose the same group. If
-        the year is asked for, they have to make it certain.
+        If it depends on no fact, it counts only if the model chose the same group. If the year is
+        asked for, the year must be certain.
         """
-        verdict = weighed.verdict
-        if not isinstance(verdict, Decided) or not self.case.outcome(weighed.turns_on).is_settled:
+        verdict = ruling.verdict
+        if not isinstance(verdict, Decided) or not self.case.outcome(ruling.turns_on).is_settled:
             return None
         is_chosen = self.case.asks_year or verdict.crg == chosen
-        return verdict if weighed.turns_on or is_chosen else None
+        return verdict if ruling.turns_on or is_chosen else None
 
     def _with_outcome(
         self,
         result: AdjudicationResult,
         checks: Sequence[Check],
-        weighed: RulesOnFacts,
+        ruling: RulesOnFacts,
         *,
         is_decided: bool,
     ) -> AdjudicationResult:
-        """Return a result with its outcome, and why it is not accepted (docs/adjudicator.md)."""
+        """Return the result with its outcome and the reason if it is not accepted."""
         crg, confidence = result.crg_mbid, result.confidence
-        standing = RulesAgreement.OPEN if crg else None
-        if crg and isinstance(weighed.verdict, Decided):
-            standing = (
+        agreement = RulesAgreement.OPEN if crg else None
+        if crg and isinstance(ruling.verdict, Decided):
+            agreement = (
                 RulesAgreement.CONFIRMED
-                if weighed.verdict.crg == crg
+                if ruling.verdict.crg == crg
                 else RulesAgreement.CONTRADICTED
             )
-        least = self.case.config.review_threshold
-        low = f"confidence {confidence:.2f} is below {least:.2f}" if confidence < least else None
+        threshold, low = self.case.config.review_threshold, None
+        if confidence < threshold:
+            low = f"confidence {confidence:.2f} is below {threshold:.2f}"
         if is_decided:
             outcome, problem = Outcome.ACCEPTED, None
         else:
@@ -196,41 +197,47 @@ class AnswerChecker:
             outcome=outcome,
             problem=problem,
             checks=tuple(checks),
-            rules=standing,
-            independent_sources=weighed.sources,
+            rules=agreement,
+            independent_sources=ruling.sources,
         )
 
-    def _bring_in(self, answer: ParsedAnswer) -> Mapping[str, str]:
-        """Add what the records that an answer names have; return why others add nothing, by id."""
-        useless: dict[str, str] = {}
-        for mbid in self.finder.named_in(answer):
-            if mbid in self.case.labels.titles or mbid in self.added:
-                continue
-            found = self.finder.add(self.case.bundle, mbid)
-            if isinstance(found, str):
-                useless[mbid] = found
-                continue
-            self.added |= {one.mb_recording_id: one for one in found}
-            self.case = self.case.with_recordings(found)
-        return useless
+    def _add_recordings(self, answer: ParsedAnswer) -> Mapping[str, str]:
+        """Add the recordings of the records that an answer names.
 
-    def _group_of(self, named: str | None) -> str | None:
+        Returns why a record adds nothing, by its id.
+        """
+        reasons: dict[str, str] = {}
+        for mbid in self.finder.named_in(answer):
+            if mbid in self.case.labels.titles or mbid in self.added_recordings:
+                continue
+            recordings = self.finder.add(self.case.bundle, mbid)
+            if isinstance(recordings, str):
+                reasons[mbid] = recordings
+                continue
+            self.added_recordings |= {
+                recording.mb_recording_id: recording for recording in recordings
+            }
+            self.case = self.case.with_recordings(recordings)
+        return reasons
+
+    def _group_of(self, identifier: str | None) -> str | None:
         """Return the group of a recording that was added, by the rules; any other id as it is."""
-        if named not in self.added:
-            return named
-        groups = {group.mb_rg_id for group in self.added[named].groups}
+        if identifier not in self.added_recordings:
+            return identifier
+        groups = {group.mb_rg_id for group in self.added_recordings[identifier].groups}
         verdict = self.case.verdict()
         if isinstance(verdict, Decided) and verdict.crg in groups:
             return verdict.crg
-        return next((one for one in Labels.of(self.case.bundle).titles if one in groups), named)
+        candidates = Labels.of(self.case.bundle).titles
+        return next((group for group in candidates if group in groups), identifier)
 
     def _impossible(self, facts: Sequence[Fact]) -> list[str]:
-        """Return what verified facts say that the evidence, or each other, rules out."""
+        """Return sentences on verified facts that the evidence, or another fact, rules out."""
         patches = self.case.verified_patches(facts)
         name_of = self.case.labels.name_of
         return [
-            f"{patch.field} {patch.value} of {name_of(patch.about)} cannot be: {why}"
-            for patch, why in apply_patches(self.case.bundle, patches).findings.items()
+            f"{patch.field} {patch.value} of {name_of(patch.about)} cannot be: {reason}"
+            for patch, reason in apply_patches(self.case.bundle, patches).findings.items()
         ]
 
     # Checks.
@@ -241,115 +248,122 @@ class AnswerChecker:
         if answer.crg is None:
             return
         labels = self.case.labels
-        is_candidate, what = crg in labels.titles, "is a candidate"
+        is_candidate, standing = crg in labels.titles, "is a candidate"
         if not is_candidate:
-            what = "is not among the candidates: only an observation names it"
+            standing = "is not among the candidates: only an observation names it"
         if crg is None:
-            what = "is neither among the candidates nor in an observation"
-        yield Check("candidate", is_candidate, f"{labels.name_of(answer.crg)} {what}")
+            standing = "is neither among the candidates nor in an observation"
+        yield Check("candidate", is_candidate, f"{labels.name_of(answer.crg)} {standing}")
         if misplaced and crg:
-            named, group = map(labels.name_of, (misplaced, crg))
-            detail = f"{named} is no release of {group}: the rules' own is taken"
+            release, group = map(labels.name_of, (misplaced, crg))
+            detail = f"{release} is no release of {group}: the rules' own is taken"
             yield Check("release", passed=True, detail=detail)
 
-    def _record_checks(self, useless: Mapping[str, str], *, is_decided: bool) -> Iterator[Check]:
-        for one in self.added.values():
-            detail = f"{one.title!r} (recording {one.mb_recording_id}) is added: {one.because}"
+    def _record_checks(
+        self, rejected_records: Mapping[str, str], *, is_decided: bool
+    ) -> Iterator[Check]:
+        for mbid, recording in self.added_recordings.items():
+            detail = f"{recording.title!r} (recording {mbid}) is added: {recording.because}"
             yield Check("record", passed=True, detail=f"{detail}, by MusicBrainz")
-        for mbid, why in useless.items():
-            detail = f"{mbid} adds nothing to the evidence: {why}"
+        for mbid, reason in rejected_records.items():
+            detail = f"{mbid} adds nothing to the evidence: {reason}"
             yield Check("record", passed=is_decided, detail=detail)
 
     def _fact_checks(self, facts: Sequence[Fact], *, is_decided: bool) -> Iterator[Check]:
         for fact in facts:
             about = self.case.labels.name_of(fact.about) or "nothing that is named"
-            what = f"{fact.field} {fact.value} of {about}"
+            claim = f"{fact.field} {fact.value} of {about}"
             if fact.verified:
                 source = fact.source or "the evidence"
-                yield Check("fact", passed=True, detail=f"{what}: {source} says so")
+                yield Check("fact", passed=True, detail=f"{claim}: {source} says so")
             else:
-                noted = ", and nothing turns on it" if is_decided else ""
+                effect = ", and nothing turns on it" if is_decided else ""
                 source = "" if fact.source else " (no source)"
-                detail = f"{what}{source} is not verified{noted}: {fact.problem}"
+                detail = f"{claim}{source} is not verified{effect}: {fact.problem}"
                 yield Check("fact", passed=is_decided, detail=detail)
 
-    def _source_checks(self, weighed: RulesOnFacts) -> Iterator[Check]:
-        for patch, missing in weighed.short:
-            more = "one more" if missing == 1 else f"{missing} more"
-            more = f"{more} independent source{'s' * (missing > 1)}"
+    def _source_checks(self, ruling: RulesOnFacts) -> Iterator[Check]:
+        for patch, missing in ruling.short:
+            count = "one more" if missing == 1 else f"{missing} more"
+            sources = f"{count} independent source{'s' * (missing > 1)}"
             name = self.case.labels.name_of(patch.about)
-            what = patch.value if patch.field != PREMIERE else PREMIERE
-            yield Check("sources", passed=False, detail=f"{more} for {what} of {name}")
-        if weighed.turns_on and not weighed.short:
-            shown = counted(weighed.sources, "independent source")
-            if weighed.sources < self.case.config.acceptance.min_sources:
+            value = patch.value if patch.field != PREMIERE else PREMIERE
+            yield Check("sources", passed=False, detail=f"{sources} for {value} of {name}")
+        if ruling.turns_on and not ruling.short:
+            shown = counted(ruling.sources, "independent source")
+            if ruling.sources < self.case.config.acceptance.min_sources:
                 shown = f"{shown}, or a page of a trusted site,"
             detail = f"{shown} for each fact it turns on"
             yield Check("sources", passed=True, detail=detail)
 
-    def _rules_check(self, crg: str | None, weighed: RulesOnFacts) -> Iterator[Check]:
-        verdict, names = weighed.verdict, self.case.labels
+    def _rules_check(self, crg: str | None, ruling: RulesOnFacts) -> Iterator[Check]:
+        verdict, names = ruling.verdict, self.case.labels
         if self.case.asks_year:
-            outcome = self.case.outcome(weighed.turns_on)
+            outcome = self.case.outcome(ruling.turns_on)
             doubt = "" if outcome.is_settled else "the year is not certain: "
-            yield Check("year", outcome.is_settled, f"{doubt}{outcome.said}")
+            yield Check("year", outcome.is_settled, f"{doubt}{outcome.text}")
             return
-        known = "with the verified facts in, " if weighed.turns_on else ""
-        known = "with what MusicBrainz adds, " if self.added and not known else known
+        basis = "with what MusicBrainz adds, " if self.added_recordings else ""
+        basis = "with the verified facts in, " if ruling.turns_on else basis
         if not isinstance(verdict, Decided):
             missing = "; ".join(verdict.missing_facts[:2]) or verdict.because
             yield Check("rules", passed=False, detail=f"the rules leave it open: {missing}")
         elif crg:
-            detail = f"{known}{verdict.crg_rule} gives {names.name_of(verdict.crg)}"
-            other = "" if verdict.crg == crg else f"; the model chose {names.name_of(crg)}"
-            is_passed = not other or bool(weighed.turns_on)
-            yield Check("rules", passed=is_passed, detail=f"{detail}{other}")
+            detail = f"{basis}{verdict.crg_rule} gives {names.name_of(verdict.crg)}"
+            is_same = verdict.crg == crg
+            choice = "" if is_same else f"; the model chose {names.name_of(crg)}"
+            yield Check("rules", is_same or bool(ruling.turns_on), f"{detail}{choice}")
 
-    def _to_mend(
+    def _repairable(
         self,
         answer: ParsedAnswer,
         crg: str | None,
         facts: Sequence[Fact],
-        weighed: RulesOnFacts,
+        ruling: RulesOnFacts,
         checks: Sequence[Check],
         *,
         is_decided: bool,
     ) -> Mapping[str, str]:
-        verdict, found = weighed.verdict, dict[str, str]()
-        outcome = self.case.outcome(weighed.turns_on)
+        """Return sentences on what the model can repair, by kind of problem."""
+        verdict, problems = ruling.verdict, dict[str, str]()
+        outcome = self.case.outcome(ruling.turns_on)
         if isinstance(verdict, Decided) and verdict.crg != crg and not self.case.asks_year:
             group = self.case.labels.name_of(verdict.crg)
-            if verdict.crg != self._remarked:
-                found["rules"] = f"the rules give {group}, and you chose otherwise"
+            if verdict.crg != self._likely_group:
+                problems["rules"] = f"the rules give {group}, and you chose otherwise"
         if is_decided or not self.tools:
-            return found
+            return problems
         for check in checks:
-            if not check.passed and check.name in _MENDABLE:
-                found.setdefault(check.name, check.detail)
+            if not check.passed and check.name in _REPAIRABLE:
+                problems.setdefault(check.name, check.detail)
         is_silent = answer.crg and not any(map(self.case.patch_of, facts))
-        if is_silent and "fact" not in found and not outcome.is_settled:
-            found["silent"] = f"nothing read so far settles what is open: {outcome.said}"
-        return found
+        if is_silent and "fact" not in problems and not outcome.is_settled:
+            problems["silent"] = f"nothing read so far settles what is open: {outcome.text}"
+        return problems
 
     # Ids.
 
-    def _release(self, crg: str | None, named: str | None) -> tuple[str | None, str | None]:
-        """Return the release that stands for the group, and one that was named but is not in it."""
+    def _release(self, crg: str | None, release: str | None) -> tuple[str | None, str | None]:
+        """Return the release that represents the group, and `release` if it is not in the group."""
         if crg is None:
             return None, None
-        home = self.case.labels.home.get(named) if named else None
+        home = self.case.labels.home.get(release) if release else None
         is_from_observation = home is None and crg not in self.case.labels.titles
-        if named and (home == crg or (is_from_observation and self._is_known(named, ()))):
-            return (named if named != crg else None), None
-        return representative(self.case.bundle, crg, self.case.rules), named
+        if release and (home == crg or (is_from_observation and self._is_known(release, ()))):
+            return (release if release != crg else None), None
+        return representative(self.case.bundle, crg, self.case.rules), release
 
     def _is_known(self, identifier: str | None, candidates: Container[str]) -> bool:
-        return identifier is None or identifier in candidates or identifier in self.log.found_ids()
+        if identifier is None or identifier in candidates:
+            return True
+        return identifier in self.log.observed_ids()
 
 
 def _missing(checks: Sequence[Check]) -> str:
-    """Return what failed, as one sentence: missing sources first, which are soonest mended."""
-    failed = [check.detail for check in checks if not check.passed and check.name == "sources"]
-    failed += [each.detail for each in checks if not each.passed and each.name != "sources"]
-    more = [f"and {len(failed) - _MAX_TOLD} more"] if len(failed) > _MAX_TOLD else []
-    return "; ".join([*failed[:_MAX_TOLD], *more])
+    """Return what failed in one sentence, missing sources first because they are easy to add."""
+    failed = [check for check in checks if not check.passed]
+    failed.sort(key=lambda check: check.name != "sources")
+    details = [check.detail for check in failed[:_MAX_NAMED]]
+    if len(failed) > _MAX_NAMED:
+        details.append(f"and {len(failed) - _MAX_NAMED} more")
+    return "; ".join(details)

@@ -1,4 +1,4 @@
-"""The open case: the evidence with its labels, what facts change in it, and what they lead to."""
+"""The open case: the evidence with its labels, what facts change in it, and the rules' verdict."""
 
 import contextlib
 from collections.abc import Iterable, Sequence
@@ -37,39 +37,39 @@ from chart_binder.rules.first_release import NOTHING_DATED, first_release, year_
 from chart_binder.rules.labels import Labels
 from chart_binder.web.documents import independent_sources
 
-SOURCES_OF_FOUND = 2
-"""Independent sources that a fact needs which only code found."""
+SOURCES_IF_UNCITED = 2
+"""Independent sources that a fact needs if the model does not cite it."""
 RECORDING = "recording"
-"""The field that says which recording a record has: checked at MusicBrainz (llm.recording)."""
+"""The field for a recording that a record has, which is checked at MusicBrainz (llm.recording)."""
 
 
 @dataclass(frozen=True, slots=True)
 class RulesOnFacts:
-    """What verified facts lead to: the verdict, and those among them that it turns on."""
+    """The rules' verdict with verified facts, and the changes that it depends on."""
 
     verdict: Verdict
     turns_on: tuple[Patch, ...] = ()
     sources: int = 0
-    """The independent sources of the fact that has the fewest, of those the verdict turns on."""
+    """The least number of independent sources of a fact that the verdict depends on."""
     short: tuple[tuple[Patch, int], ...] = ()
-    """The facts that have too few sources, with how many more they need."""
+    """The changes that have too few sources, each with the number that it lacks."""
 
 
 @dataclass(frozen=True, slots=True)
-class SettledCase:
-    """What the rules say of a case: its group, or its year if that is asked; or what is missing."""
+class CaseOutcome:
+    """What the rules say of a case in words: the group, the year if that is asked, or a lack."""
 
-    said: str
+    text: str
     crg: str | None
     is_settled: bool
 
 
 @dataclass(frozen=True, slots=True)
 class OpenCase:
-    """The evidence with its labels, and what decides: the rules, and how far facts are trusted.
+    """The evidence with its labels, the rules that decide, and the terms on which facts count.
 
-    If it `asks_year`, the rules decide the group, and the year of the first release is asked for;
-    if it `asks_date`, the group stays open, and what is found counts for that date alone.
+    With `asks_year`, the rules decide the group, and the year of the first release is asked for.
+    With `asks_date`, the group stays open, and facts count for the first date alone.
     """
 
     bundle: EvidenceBundle
@@ -79,9 +79,9 @@ class OpenCase:
     asks_year: bool = False
     asks_date: bool = False
 
-    def with_recordings(self, added: Iterable[RecordingCandidate]) -> "OpenCase":
+    def with_recordings(self, recordings: Iterable[RecordingCandidate]) -> "OpenCase":
         """Return the case with further recordings in its evidence; labels stay as they are."""
-        bundle = with_recordings(self.bundle, added)
+        bundle = with_recordings(self.bundle, recordings)
         return replace(self, bundle=bundle, labels=self.labels.extended(bundle))
 
     def verdict(self, patches: Sequence[Patch] = ()) -> Verdict:
@@ -89,7 +89,7 @@ class OpenCase:
         return decide(self.patched(patches), self.rules)
 
     def patched(self, patches: Iterable[Patch]) -> EvidenceBundle:
-        """Return the evidence with patches applied, which is made once for the same patches."""
+        """Return the evidence with patches applied; it is cached for each set of patches."""
         key = frozenset(patches)
         return self.bundle.once(
             ("patched", key), lambda: apply_patches(self.bundle, key).bundle if key else self.bundle
@@ -97,16 +97,16 @@ class OpenCase:
 
     @property
     def questions(self) -> Sequence[Question]:
-        """The open questions; none if there is nothing to ask about the evidence as it is."""
+        """The open questions; empty if the rules decide."""
         verdict: Verdict | None = self.verdict()
         if self.asks_year and verdict:
             verdict = year_case(self.bundle, verdict, self.rules)
         return verdict.questions if isinstance(verdict, Open) else ()
 
     def settles(self, patches: Iterable[Patch]) -> str | None:
-        """Return what the rules decide with patches applied, None if it is open.
+        """Return what the rules decide with patches applied, None if the case stays open.
 
-        That is the group, with the year behind it if that is asked, or the first date alone.
+        That is the group, the group with the year if that is asked for, or the first date alone.
         """
         patched = self.patched(patches)
         if not (self.asks_year or self.asks_date):
@@ -119,45 +119,45 @@ class OpenCase:
             return first.date
         return f"{verdict.crg} {first.year}" if isinstance(verdict, Decided) else None
 
-    def outcome(self, patches: Sequence[Patch]) -> SettledCase:
-        """Return what the rules say with patches applied, in words."""
+    def outcome(self, patches: Sequence[Patch]) -> CaseOutcome:
+        """Return what the rules say with patches applied."""
         verdict = self.verdict(patches)
         if not isinstance(verdict, Decided):
             missing = next(iter(verdict.missing_facts), verdict.because)
-            return SettledCase(missing, None, is_settled=False)
+            return CaseOutcome(missing, None, is_settled=False)
         if not self.asks_year:
-            said = f"the rules give {self.labels.name_of(verdict.crg)}"
-            return SettledCase(said, verdict.crg, is_settled=True)
+            text = f"the rules give {self.labels.name_of(verdict.crg)}"
+            return CaseOutcome(text, verdict.crg, is_settled=True)
         first = first_release(self.patched(patches), verdict, self.rules)
         if first is None:
-            return SettledCase(NOTHING_DATED, verdict.crg, is_settled=False)
-        said = f"it first came out in {first.year}" if first.year_certain else first.because
-        return SettledCase(said, verdict.crg, is_settled=first.year_certain)
+            return CaseOutcome(NOTHING_DATED, verdict.crg, is_settled=False)
+        text = f"it first came out in {first.year}" if first.year_certain else first.because
+        return CaseOutcome(text, verdict.crg, is_settled=first.year_certain)
 
     def sources_needed(self, *, is_cited: bool) -> int:
-        """Return how many independent sources a fact needs: two at least that nobody cites."""
-        least = self.config.acceptance.min_sources
-        return least if is_cited else max(least, SOURCES_OF_FOUND)
+        """Return how many independent sources a fact needs: at least two if it is not cited."""
+        minimum = self.config.acceptance.min_sources
+        return minimum if is_cited else max(minimum, SOURCES_IF_UNCITED)
 
     def needed(self, patches: Sequence[Patch]) -> tuple[Patch, ...]:
-        """Return the patches that the rules' decision turns on, as few as can be; none if open."""
+        """Return the fewest patches with which the rules decide the same; none if they do not."""
         settled, needed = self.settles(patches), list(patches)
         if settled is None:
             return ()
         for patch in patches:
-            fewer = [one for one in needed if one is not patch]
+            fewer = [candidate for candidate in needed if candidate is not patch]
             if self.settles(fewer) == settled:
                 needed = fewer
         return tuple(needed)
 
     def patch_of(self, fact: Fact) -> Patch | None:
-        """Return what a fact changes; None for what moves nothing or cannot be read."""
+        """Return what a fact changes, None if it changes nothing or cannot be read."""
         with contextlib.suppress(ValueError):
             return read_patch(fact, self.labels)
         return None
 
     def verified_patches(self, facts: Sequence[Fact]) -> dict[Patch, list[Fact]]:
-        """Return what the verified facts among some change, each with the facts that say so."""
+        """Return what verified facts change, each change with the facts that state it."""
         cited: dict[Patch, list[Fact]] = {}
         for fact in facts:
             if fact.verified and (patch := self.patch_of(fact)):
@@ -165,10 +165,12 @@ class OpenCase:
         return cited
 
     def weigh(self, facts: Sequence[Fact]) -> RulesOnFacts:
-        """Return what the verified facts lead to; one with a trusted page needs no more sources."""
+        """Return the rules' verdict with the verified facts, and which changes lack sources."""
         cited = self.verified_patches(facts)
         patches = [patch for patch in cited if adds_to(self.bundle, patch)]
-        patches.sort(key=lambda one: (one.field != FIRST_RELEASE, len(cited[one]), one.about))
+        patches.sort(
+            key=lambda patch: (patch.field != FIRST_RELEASE, len(cited[patch]), patch.about)
+        )
         verdict, needed = self.verdict(patches), self.needed(patches)
         sources = [
             len(independent_sources(fact.source for fact in cited[patch])) for patch in needed
@@ -178,26 +180,28 @@ class OpenCase:
         return RulesOnFacts(verdict, needed, min(sources, default=0), short)
 
     def sources_lacking(self, facts: Sequence[Fact]) -> int:
-        """Return how many more sources verified facts that say the same need, if above zero."""
+        """Return how many sources facts that state the same lack; a trusted page is enough."""
         if any(fact.trusted for fact in facts):
             return 0
-        least = self.sources_needed(is_cited=any(fact.cited for fact in facts))
-        return least - len(independent_sources(fact.source for fact in facts))
+        needed = self.sources_needed(is_cited=any(fact.cited for fact in facts))
+        return needed - len(independent_sources(fact.source for fact in facts))
 
 
 def with_facts(
     bundle: EvidenceBundle, facts: Sequence[Fact], rules: RulesConfig, *, are_accepted: bool = False
 ) -> EvidenceBundle:
-    """Return evidence with the verified facts that have sources enough, or `are_accepted`."""
+    """Return the evidence with the verified facts that have sources enough or `are_accepted`."""
     case = OpenCase(bundle, Labels.of(bundle), rules, LLMConfig())
     verified = case.verified_patches(facts)
     return case.patched(
-        patch for patch, same in verified.items() if are_accepted or case.sources_lacking(same) <= 0
+        patch
+        for patch, sources in verified.items()
+        if are_accepted or case.sources_lacking(sources) <= 0
     )
 
 
 def weigh_facts(bundle: EvidenceBundle, facts: Sequence[Fact], rules: RulesConfig) -> RulesOnFacts:
-    """Return what the verified facts of a result lead to, as the rules are today."""
+    """Return the verdict of today's rules with the verified facts of a result."""
     return OpenCase(bundle, Labels.of(bundle), rules, LLMConfig()).weigh(facts)
 
 
@@ -205,16 +209,16 @@ def weigh_facts(bundle: EvidenceBundle, facts: Sequence[Fact], rules: RulesConfi
 
 
 def read_patch(fact: Fact, labels: Labels) -> Patch | None:
-    """Return what a fact changes; None for a field that moves nothing, or an unknown subject.
+    """Return what a fact changes; None for a field without effect, or an unknown subject.
 
     Raises `ValueError` for a value that cannot be read or a field that the subject lacks.
     """
     about = labels.meant_by(fact.about)
-    known = field_named(fact.field)
-    if known == PREMIERE:
+    field = field_named(fact.field)
+    if field == PREMIERE:
         return _premiere(about, fact.value, labels)
     is_group, is_release = about in labels.titles, about in labels.home
-    is_of_song = known == FIRST_RELEASE and not (is_group or is_release)
+    is_of_song = field == FIRST_RELEASE and not (is_group or is_release)
     if not (is_group or is_release or is_of_song):
         return None
     if is_of_song or is_release_date(fact.field):
@@ -226,37 +230,37 @@ def read_patch(fact: Fact, labels: Labels) -> Patch | None:
         if is_of_song:
             return Patch(THE_RECORDING, FIRST_RELEASE, date.text)
         return Patch(about, FIRST_DATE if is_group else DATE, date.text)
-    if known in (None, RECORDING):
+    if field in (None, RECORDING):
         return None
-    if is_group and known in (COUNTRY, STATUS):
-        raise ValueError(f"{known} is a field of a release, such as C1.R1, not of a group")
-    if is_release and known in (PRIMARY_TYPE, SECONDARY_TYPES):
-        raise ValueError(f"{known} is a field of a group, such as C1, not of a release")
-    if value := named_value(known, fact.value):
-        return Patch(about, known, value)
-    allowed = ", ".join(fact_words()[known]) if known != COUNTRY else "a country or its code"
-    raise ValueError(f"{fact.value!r} is no {known}: {allowed}")
+    if is_group and field in (COUNTRY, STATUS):
+        raise ValueError(f"{field} is a field of a release, such as C1.R1, not of a group")
+    if is_release and field in (PRIMARY_TYPE, SECONDARY_TYPES):
+        raise ValueError(f"{field} is a field of a group, such as C1, not of a release")
+    if value := named_value(field, fact.value):
+        return Patch(about, field, value)
+    allowed = ", ".join(fact_words()[field]) if field != COUNTRY else "a country or its code"
+    raise ValueError(f"{fact.value!r} is no {field}: {allowed}")
 
 
 def _premiere(about: str, value: str, labels: Labels) -> Patch | None:
     group = labels.home.get(about, about)
-    is_said = fold(value.strip(" .\"'")) in fact_words()["yes"]["yes"]
+    is_yes = fold(value.strip(" .\"'")) in fact_words()["yes"]["yes"]
     if group not in labels.titles:
         return None
-    if not (is_said or labels.meant_by(value) == group):
+    if not (is_yes or labels.meant_by(value) == group):
         raise ValueError(f"{value!r} is no {PREMIERE}: true, of one group")
     return Patch(group, PREMIERE, "true")
 
 
 def is_in_evidence(fact: Fact, patch: Patch | None, bundle: EvidenceBundle) -> bool:
-    """Return whether a fact names no source of its own, and the evidence says it."""
-    if _OF_SOURCES & set(fact.source) or any(sign.isdigit() for sign in fact.source):
+    """Return whether a fact names no source, and the evidence itself says it."""
+    if _URL_SIGNS & set(fact.source) or any(sign.isdigit() for sign in fact.source):
         return False
     if patch:
         return is_stated(bundle, patch)
     groups, releases = things(bundle, fact.about)
-    written = (each for one in (*groups, *releases) for each in msgspec.structs.astuple(one))
-    return fold(fact.value.strip()) in {fold(each) for each in written if isinstance(each, str)}
+    values = (value for thing in (*groups, *releases) for value in msgspec.structs.astuple(thing))
+    return fold(fact.value.strip()) in {fold(value) for value in values if isinstance(value, str)}
 
 
-_OF_SOURCES = frozenset("./:")
+_URL_SIGNS = frozenset("./:")

@@ -1,8 +1,8 @@
-"""The record of a run, and the records at MusicBrainz that it shows and that answers name.
+"""The log of a run, and the records at MusicBrainz that were shown in it and that answers name.
 
-Only a record that the tool `musicbrainz` itself showed in this run may be named: what a page says
-is no record, though it print ids or imitate the tool. Whether a recording of it is the performance
-that is asked about is not the model's to say: see `FindRecordings`.
+An answer may name only records that the tool `musicbrainz` showed in this run, because a page may
+print ids or imitate the tool. `FindRecordings`, not the model, decides whether a recording of such
+a record is the performance in question.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 import msgspec
 
@@ -41,32 +41,35 @@ _E = TypeVar("_E")
 class RunLog:
     """The events of one run, and the path of their file, if any."""
 
-    watches: tuple[EventHandler, ...]
+    handlers: tuple[EventHandler, ...]
     path: Path | None = None
     events: list[AnyEvent] = field(default_factory=list)
 
     def __call__(self, event: AnyEvent) -> None:
-        """Keep an event and pass it to the watchers."""
+        """Store an event and pass it to the handlers."""
         self.events.append(event)
-        for on_event in self.watches:
+        for on_event in self.handlers:
             on_event(event)
 
     def all(self, kind: type[_E]) -> list[_E]:
         """Return the events of one kind."""
         return [event for event in self.events if isinstance(event, kind)]
 
-    def found_ids(self) -> set[str]:
-        """Return the MusicBrainz ids in observations, other than those that the call itself named.
+    def observed_ids(self) -> set[str]:
+        """Return the MusicBrainz ids in observations.
 
-        Those count where MusicBrainz answered.
+        An id that the call itself named counts only if MusicBrainz answered.
         """
-        found = set[str]()
-        for step, seen in _answers(self.events):
-            brought = _ids(f"{seen.content} {' '.join(seen.sources)}") if not seen.error else set()
-            hosts = (f".{host_of(source)}" for source in seen.sources)
-            is_known = any(host.endswith(".musicbrainz.org") for host in hosts)
-            found |= brought if is_known else brought - _ids(str(step.arguments))
-        return found
+        ids = set[str]()
+        for step, observation in _observations(self.events):
+            if observation.error:
+                continue
+            hosts = (f".{host_of(source)}" for source in observation.sources)
+            observed = _ids(f"{observation.content} {' '.join(observation.sources)}")
+            if not any(host.endswith(".musicbrainz.org") for host in hosts):
+                observed -= _ids(str(step.arguments))
+            ids |= observed
+        return ids
 
     @property
     def place(self) -> str | tuple[AnyRunEvent, ...]:
@@ -74,7 +77,7 @@ class RunLog:
         return str(self.path) if self.path else cast("tuple[AnyRunEvent, ...]", tuple(self.events))
 
 
-def _answers(events: Iterable[AnyEvent]) -> Iterator[tuple[StepEvent, ObservationEvent]]:
+def _observations(events: Iterable[AnyEvent]) -> Iterator[tuple[StepEvent, ObservationEvent]]:
     """Yield each observation with the step that it follows."""
     step = StepEvent("malformed")
     for event in events:
@@ -85,14 +88,14 @@ def _answers(events: Iterable[AnyEvent]) -> Iterator[tuple[StepEvent, Observatio
 
 
 def _ids(text: str) -> set[str]:
-    return {found.casefold() for found in MBID.findall(text)}
+    return {mbid.casefold() for mbid in MBID.findall(text)}
 
 
 @contextmanager
 def record_run(
     run: StartEvent, folder: Path | None, on_event: EventHandler | None
 ) -> Iterator[RunLog]:
-    """Record a run in a new file of `folder`, if there is one."""
+    """Give the log of a run, which is also written to a new file in `folder`, if there is one."""
     name = f"{run.started_at.replace(':', '')}-{run.evidence_hash[:8]}-{run.id}.jsonl"
     path = folder / name if folder else None
     with record_in_file(path) if path else nullcontext() as recorder:
@@ -101,19 +104,19 @@ def record_run(
 
 def failed_services(events: Iterable[AnyEvent]) -> Iterator[Check]:
     """Yield a failed check for each tool whose last call failed because of its service."""
-    last = {step.tool: seen for step, seen in _answers(events) if step.tool}
-    for name, seen in last.items():
-        if seen.status is ObservationStatus.UNAVAILABLE:
-            reason = (seen.error or "").removesuffix(SAYS_NOTHING).strip()
+    last = {step.tool: observation for step, observation in _observations(events) if step.tool}
+    for name, observation in last.items():
+        if observation.status is ObservationStatus.UNAVAILABLE:
+            reason = (observation.error or "").removesuffix(SAYS_NOTHING).strip()
             yield Check(FAILED_SERVICE, passed=False, detail=f"{name}: {reason}")
 
 
 SITE = "https://musicbrainz.org"
-"""The source of what was found there."""
+"""The source of a fact that MusicBrainz confirms."""
 _TOOL = "musicbrainz"
 _SHOWN = re.compile(rf"\b(release-group|recording)(?:/| id )({MBID.pattern})", re.IGNORECASE)
 _MAX_LOOKED_UP = 4
-"""Records of one run that are looked up, each with some requests."""
+"""Records that are looked up in one run, each with a few requests."""
 
 
 class FindRecordings(Protocol):
@@ -122,24 +125,24 @@ class FindRecordings(Protocol):
     def __call__(
         self, bundle: EvidenceBundle, kind: str, mbid: str
     ) -> tuple[RecordingCandidate, ...]:
-        """Return the recordings of a `release-group` or a `recording` that are the performance.
+        """Return the recordings of the performance on a `release-group` or of a `recording`.
 
-        Raises `NothingFoundError`, which says why none is, and `LookupFailedError`.
+        Raises `LookupFailedError`, and `NothingFoundError` with the reason if there are none.
         """
 
 
-class _Added(msgspec.Struct, frozen=True):
+class _AddedRecordings(msgspec.Struct, frozen=True):
     recording_candidates: tuple[RecordingCandidate, ...] = ()
 
 
 @dataclass(slots=True)
 class RecordFinder:
-    """Finds the records that answers of one run name, each once, and records what they add.
+    """Finds the records that the answers of one run name, each once, and logs what they add.
 
-    `recorded` has what was found when a run that is replayed was recorded.
+    `recorded` holds what was found when a replayed run was recorded.
     """
 
-    record: RunLog
+    log: RunLog
     find: FindRecordings | None
     recorded: Mapping[str, EvidenceEvent]
     seconds_left: Callable[[], float]
@@ -149,49 +152,54 @@ class RecordFinder:
         """Return the kind of each record that MusicBrainz showed in this run, by its id."""
         pairs = (
             pair
-            for step, seen in _answers(self.record.events)
-            if step.tool == _TOOL and not seen.error
-            for pair in _SHOWN.findall(seen.content)
+            for step, observation in _observations(self.log.events)
+            if step.tool == _TOOL and not observation.error
+            for pair in _SHOWN.findall(observation.content)
         )
         return {mbid.casefold(): kind.casefold() for kind, mbid in pairs}
 
     def named_in(self, answer: ParsedAnswer) -> Sequence[str]:
-        """Return the ids of records that were shown and that an answer names, in order."""
+        """Return the ids of the shown records that an answer names, in order."""
         texts = [answer.crg or ""]
         for fact in answer.facts:
             texts += (fact.about, fact.value if field_named(fact.field) == RECORDING else "")
         shown = self.shown()
-        named = (mbid for text in texts for mbid in MBID.findall(text.casefold()))
-        return [mbid for mbid in dict.fromkeys(named) if mbid in shown]
+        ids = (mbid for text in texts for mbid in MBID.findall(text.casefold()))
+        return [mbid for mbid in dict.fromkeys(ids) if mbid in shown]
 
     def add(self, bundle: EvidenceBundle, mbid: str) -> tuple[RecordingCandidate, ...] | str:
-        """Return what a record that was shown adds to the evidence, or why it adds nothing."""
+        """Return the recordings that a shown record adds to the evidence, or why it adds none."""
         name = f"{self.shown()[mbid]}/{mbid}"
         if name not in self._events:
             event = self.recorded.get(name) or self._look_up(bundle, name)
-            turn = len(self.record.all(ReplyEvent))
+            turn = len(self.log.all(ReplyEvent))
             self._events[name] = msgspec.structs.replace(event, iteration=turn)
-            self.record(self._events[name])
+            self.log(self._events[name])
         event = self._events[name]
         try:
-            return event.problem or msgspec.convert(event.added, _Added).recording_candidates
-        except msgspec.ValidationError as error:  # of a transcript that somebody wrote
+            return (
+                event.problem or msgspec.convert(event.added, _AddedRecordings).recording_candidates
+            )
+        except msgspec.ValidationError as error:  # a transcript written by hand
             return f"what was recorded of it cannot be read: {error}"
 
     def why_not(self, case: OpenCase, fact: Fact) -> str | None:
-        """Return why the fact does not stand that a record has a recording; None if it does."""
-        named = MBID.findall(fact.value.casefold())
-        if len(named) != 1:
+        """Return why a record does not have the recording that a fact names; None if it does."""
+        ids = MBID.findall(fact.value.casefold())
+        if len(ids) != 1:
             return f"{fact.value!r} is not one MusicBrainz id"
-        recordings = case.bundle.recording_candidates
-        groups = [group for one in recordings for group in one.groups if group.mb_rg_id == named[0]]
-        groups += [g for one in recordings if one.mb_recording_id == named[0] for g in one.groups]
+        mbid = ids[0]
+        groups = [
+            group
+            for recording in case.bundle.recording_candidates
+            for group in recording.groups
+            if mbid in (group.mb_rg_id, recording.mb_recording_id)
+        ]
         if not groups:
-            kind = self.shown().get(named[0])
-            event = self._events.get(f"{kind}/{named[0]}")
-            return (event and event.problem) or f"MusicBrainz did not show {named[0]} in this run"
-        carriers = {one.mb_release_id for group in groups for one in group.editions}
-        if fact.about in {*carriers, *(group.mb_rg_id for group in groups)}:
+            event = self._events.get(f"{self.shown().get(mbid)}/{mbid}")
+            return (event and event.problem) or f"MusicBrainz did not show {mbid} in this run"
+        releases = {release.mb_release_id for group in groups for release in group.editions}
+        if fact.about in {*releases, *(group.mb_rg_id for group in groups)}:
             return None
         return f"MusicBrainz does not list it on {case.labels.name_of(fact.about)}"
 
@@ -204,8 +212,7 @@ class RecordFinder:
         if len(self._events) >= _MAX_LOOKED_UP or self.seconds_left() <= 0:
             return EvidenceEvent(record=name, problem="no further record is looked up in this run")
         try:
-            added = _Added(self.find(bundle, kind, mbid))
+            recordings = _AddedRecordings(self.find(bundle, kind, mbid))
         except CanonError as error:
             return EvidenceEvent(record=name, problem=str(error))
-        plain: dict[str, Any] = msgspec.to_builtins(added)
-        return EvidenceEvent(record=name, added=plain)
+        return EvidenceEvent(record=name, added=msgspec.to_builtins(recordings))

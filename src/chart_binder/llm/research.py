@@ -1,8 +1,8 @@
-"""Research that code does by itself: what to search for, and what the pages of a run would settle.
+"""Research by code: what the pages of a run say about the open questions, and what to search next.
 
-A model need not write a fact down: for every open question each value that the evidence allows is
-looked for in all that was read, and only in passages that are about the record. What is found is a
-proposal for `verification`, as is a fact that the model cites.
+The model need not write facts down. For each open question, code looks in everything that was read
+for the values that the evidence allows, in passages about the record only. These findings are
+verified like the facts that a model cites.
 """
 
 import json
@@ -31,7 +31,7 @@ from chart_binder.domain.verdict import Question, QuestionKind
 from chart_binder.domain.vocabulary import fold
 from chart_binder.errors import counted
 from chart_binder.llm.answer import CONFIDENCE_WORDS
-from chart_binder.llm.open_case import SOURCES_OF_FOUND, OpenCase
+from chart_binder.llm.open_case import SOURCES_IF_UNCITED, OpenCase
 from chart_binder.llm.result import Fact
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.steps import FinalAnswer, ToolCall
@@ -60,16 +60,17 @@ _QUERIES: Mapping[QuestionKind, Sequence[str]] = {
     "missing_original": ('{artist} "{song}" original single first released', "{artist} {song} 45"),
     "year": ('{artist} "{song}" original single release date', "{artist} {song} singles"),
 }
-"""What to search for by the kind of an open question; the second is for a search in vain."""
+"""Queries by the kind of an open question; the second is for when the first finds nothing."""
 _FIELDS: Mapping[QuestionKind, Sequence[str]] = {
     "type": (PRIMARY_TYPE, SECONDARY_TYPES),
     "status": (STATUS,),
     "tie": (PREMIERE,),
 }
-"""The fields other than dates whose values may settle a question."""
+"""The fields besides dates that may settle a question."""
 _MAX_REMARKED = 3
-_QUERIES_FIRST = 2
-"""Queries before links of other sites and further articles."""
+"""Findings in one remark."""
+_FIRST_QUERIES = 2
+"""Queries that come before links of other sites and further articles."""
 
 
 @dataclass(frozen=True)
@@ -82,16 +83,16 @@ class Finding:
     """The addresses of the pages that state it in structure: a row, an infobox, a list entry."""
 
     def strength(self, trusted: Sequence[str]) -> tuple[bool, bool, int, int, int]:
-        """Return what makes it better borne out than a rival: greater is better."""
+        """Return a key that is greater for a finding with better support."""
         return (*self.weight(trusted), len(self.structured), len(self.patch.value))
 
     def weight(self, trusted: Sequence[str]) -> tuple[bool, bool, int]:
-        """Return what its sources weigh: two values with the same weight tie."""
+        """Return the weight of its sources; two values with the same weight tie."""
         return self._is_linked, self._is_stated(trusted), self._count
 
     def is_enough(self, trusted: Sequence[str]) -> bool:
-        """Return whether it may stand although nobody cites it (`OpenCase.sources_needed`)."""
-        return self._is_linked or self._is_stated(trusted) or self._count >= SOURCES_OF_FOUND
+        """Return whether it has sources enough without being cited (`OpenCase.sources_needed`)."""
+        return self._is_linked or self._is_stated(trusted) or self._count >= SOURCES_IF_UNCITED
 
     @property
     def _is_linked(self) -> bool:
@@ -111,7 +112,7 @@ class Finding:
         )
 
     def facts(self) -> Iterator[Fact]:
-        """Yield it as facts that nobody cites, one for each page."""
+        """Yield a fact for each page, which the model does not cite."""
         for place in self.places:
             yield Fact(
                 self.patch.about, self.patch.field, self.patch.value, place.document.address,
@@ -121,38 +122,38 @@ class Finding:
 
 @dataclass(frozen=True)
 class Research:
-    """What was read in a run so far, seen from the open questions of a case."""
+    """What the documents read so far in a run say about the open questions of a case."""
 
     case: OpenCase
     documents: Sequence[SourceText]
 
     @cached_property
     def questions(self) -> Sequence[Question]:
-        """The open questions; none if there is nothing to ask about the evidence as it is."""
+        """The open questions; empty if the rules decide."""
         return self.case.questions
 
     @cached_property
     def findings(self) -> Mapping[tuple[str, str], Sequence[Finding]]:
-        """What was found for each field of each group or release, best borne out first."""
-        wanted = dict.fromkeys(
+        """The findings for each field of each group or release, the best supported first."""
+        fields = dict.fromkeys(
             (about, field)
             for question in self.questions
             for about in question.about
             for field in self._fields(question.kind, about)
         )
-        wanted |= {(release, COUNTRY): None for release in self._releases_without_country()}
-        wanted |= {(group, FIRST_DATE): None for group in self.linked}
+        fields |= {(release, COUNTRY): None for release in self._releases_without_country()}
+        fields |= {(group, FIRST_DATE): None for group in self.linked}
         trusted = self.case.config.acceptance.trusted_sources
         findings = {}
-        for about, field in wanted:
-            found = list(self._find(about, field))
-            found.sort(key=lambda finding: finding.strength(trusted), reverse=True)
-            if found:
-                findings[about, field] = found
+        for about, field in fields:
+            values = list(self._find(about, field))
+            values.sort(key=lambda finding: finding.strength(trusted), reverse=True)
+            if values:
+                findings[about, field] = values
         return findings
 
     def facts(self) -> Iterator[Fact]:
-        """Yield the best finding of each field, as facts that nobody cites."""
+        """Yield the best finding of each field as facts, which the model does not cite."""
         for best, *_ in self.findings.values():
             yield from best.facts()
 
@@ -184,7 +185,8 @@ class Research:
 
     def _releases_without_country(self) -> Iterator[str]:
         """Yield the releases that would settle a tie if they came out in the artist's country."""
-        bundle, ties = self.case.bundle, (each for each in self.questions if each.kind == "tie")
+        bundle = self.case.bundle
+        ties = (question for question in self.questions if question.kind == "tie")
         groups = {about for question in ties for about in question.about}
         for group in bundle.groups:
             for release in group.editions if group.mb_rg_id in groups else ():
@@ -211,24 +213,23 @@ class Research:
             yield Finding(patch, tuple(pages.values()), frozenset(structured.get(patch, ())))
 
     def _dates(self, subject: Subject, about: str, field: str) -> Iterator[tuple[Patch, Place]]:
-        known: dict[str, bool] = {}
+        is_new: dict[str, bool] = {}
         linked = self.linked.get(about, ())
 
-        def is_news(mention: Mention) -> bool:
+        def is_new_date(mention: Mention) -> bool:
             if len(mention.dates) != 1 or mention.is_span:
                 return False
             text = mention.dates[0].text
-            if text not in known:
-                known[text] = adds_to(self.case.bundle, Patch(about, field, text))
-            return known[text]
+            if text not in is_new:
+                is_new[text] = adds_to(self.case.bundle, Patch(about, field, text))
+            return is_new[text]
 
         for document in linked:
-            stated = (mention for mention in document.mentions if is_news(mention))
-            if mention := next(stated, None):
+            if mention := next(filter(is_new_date, document.mentions), None):
                 place = Place(document, mention.start, mention.end)
                 yield Patch(about, field, mention.dates[0].text), place
-        others = [document for document in self.documents if not document.linked]
-        for mention, place, _ in dates_about(others, subject, is_news):
+        unlinked = [document for document in self.documents if not document.linked]
+        for mention, place, _ in dates_about(unlinked, subject, is_new_date):
             if not (place.is_structured or any(map(says_release, (place.clause, *place.above)))):
                 continue
             yield Patch(about, field, mention.dates[0].text), place
@@ -243,15 +244,15 @@ class Research:
                     yield patch, place
 
 
-# What the model is told.
+# Remarks.
 
 
 @dataclass(frozen=True)
 class Remark:
-    """What code says below an observation: what was read, and what to write next.
+    """A remark below an observation: what was read so far, and what to write next.
 
-    `step` is a call or an answer that makes sense as it stands; None if nothing is left to do.
-    `crg` is the group that the rules give with what was read, if they decide.
+    `step` is a call or an answer that the model may copy, or None. `crg` is the group that the
+    rules give with what was read, if they decide.
     """
 
     text: str = ""
@@ -266,26 +267,28 @@ class Remark:
 
 
 def remark_on(research: Research, steps: Iterable[ToolCall], *, is_last: bool = False) -> Remark:
-    """Return what the pages read so far would settle, and which of `steps` leads on.
+    """Return a remark on what the pages read so far settle, with the first of `steps` or an answer.
 
-    Records are named by the evidence, pages by the numbers of their results: no page chooses a name
-    here. If something is missing and the next turn `is_last`, or no step is left, the proposed
-    answer says so and is less sure.
+    Records are named as in the evidence, and pages by the numbers of their results, so that no page
+    can put words into a remark. If something is missing, but the next turn `is_last` or there is no
+    step, the proposed answer says so and has less confidence.
     """
     case, step = research.case, next(iter(steps), None)
     if not research.questions:
         return Remark()
     if not research.findings:
-        about = next((one for question in research.questions for one in question.about), None)
+        subjects = (about for question in research.questions for about in question.about)
+        about = next(subjects, None)
         name = case.labels.name_of(about) if about else THE_RECORDING
         return Remark(f"Nothing read so far settles it for {name}.", step or _cannot_tell())
-    said = "; ".join(_said(case, found) for found in [*research.findings.values()][:_MAX_REMARKED])
+    findings_shown = [*research.findings.values()][:_MAX_REMARKED]
+    summary = "; ".join(_summary(case, findings) for findings in findings_shown)
     best = [findings[0] for findings in research.findings.values()]
     outcome = case.outcome([finding.patch for finding in best])
     if not outcome.is_settled or outcome.crg is None:
-        text = f"Read so far: {said}. It is still open: {outcome.said}."
+        text = f"Read so far: {summary}. It is still open: {outcome.text}."
         return Remark(text, step or _cannot_tell())
-    text = f"Read so far: {said}. If that is right, {outcome.said}."
+    text = f"Read so far: {summary}. If that is right, {outcome.text}."
     missing = " ".join(_missing(research, best))
     if step and missing and not is_last:
         return Remark(f"{text} {missing}", step, outcome.crg)
@@ -294,7 +297,7 @@ def remark_on(research: Research, steps: Iterable[ToolCall], *, is_last: bool = 
 
 
 def _missing(research: Research, best: Sequence[Finding]) -> Iterator[str]:
-    """Yield what a decision lacks: another site, or what tells two dates apart."""
+    """Yield what a decision lacks: another site, or a page that decides between two dates."""
     case = research.case
     trusted = case.config.acceptance.trusted_sources
     patches = [finding.patch for finding in best]
@@ -304,8 +307,8 @@ def _missing(research: Research, best: Sequence[Finding]) -> Iterator[str]:
     for first, *rivals in research.findings.values():
         for rival in rivals:
             is_tied = rival.weight(trusted) == first.weight(trusted)
-            others = [rival.patch if patch == first.patch else patch for patch in patches]
-            if is_tied and case.settles(others) not in (None, settled):
+            replaced = [rival.patch if patch == first.patch else patch for patch in patches]
+            if is_tied and case.settles(replaced) not in (None, settled):
                 dates = f"{first.patch.value} and {rival.patch.value}"
                 name = case.labels.name_of(first.patch.about)
                 yield f"{dates} of {name} are borne out alike: another page has to tell which."
@@ -313,14 +316,14 @@ def _missing(research: Research, best: Sequence[Finding]) -> Iterator[str]:
 
 
 def _answer(case: OpenCase, crg: str, findings: Sequence[Finding], missing: str) -> FinalAnswer:
-    """Return the answer that the rules give with some findings, as a model would write it."""
+    """Return the answer that the rules give with these findings, as a model would write it."""
     label = next((key for key, group in case.labels.ids.items() if group == crg), crg)
-    known = "; ".join(_value_of(finding, case) for finding in findings[:_MAX_REMARKED])
+    rationale = "; ".join(_value_of(finding, case) for finding in findings[:_MAX_REMARKED])
     answer = {
         "crg_mbid": label,
         "rr_mbid": None,
         "confidence": CONFIDENCE_WORDS["medium" if missing else "high"],
-        "rationale": f"{known}. {missing}" if missing else known,
+        "rationale": f"{rationale}. {missing}" if missing else rationale,
     }
     thought = "It is not certain." if missing else "What was read settles it."
     return FinalAnswer(json.dumps(answer, ensure_ascii=False), thought)
@@ -332,12 +335,12 @@ def _cannot_tell() -> FinalAnswer:
     return FinalAnswer(json.dumps(answer), "Nothing is left to look up.")
 
 
-def _said(case: OpenCase, findings: Sequence[Finding]) -> str:
+def _summary(case: OpenCase, findings: Sequence[Finding]) -> str:
     best, *rivals = findings
-    said = f"{_value_of(best, case)}, by {_pages(best)}"
+    summary = f"{_value_of(best, case)}, by {_pages(best)}"
     for rival in rivals[: _MAX_REMARKED - 1]:
-        said += f", but {rival.patch.value} by {_pages(rival)}"
-    return said
+        summary += f", but {rival.patch.value} by {_pages(rival)}"
+    return summary
 
 
 def _value_of(finding: Finding, case: OpenCase) -> str:
@@ -350,12 +353,12 @@ def _value_of(finding: Finding, case: OpenCase) -> str:
 
 
 def _pages(finding: Finding) -> str:
-    """Return the pages of a finding by number, and how many have none."""
+    """Return the result numbers of a finding's pages, and the count of pages without one."""
     numbers = sorted({place.document.number for place in finding.places} - {None}, key=str)
-    others = sum(place.document.number is None for place in finding.places)
-    named = [f"result {number}" for number in numbers]
-    named += [counted(others, "page")] * bool(others)
-    return " and ".join(named)
+    unnumbered = sum(place.document.number is None for place in finding.places)
+    pages = [f"result {number}" for number in numbers]
+    pages += [counted(unnumbered, "page")] * bool(unnumbered)
+    return " and ".join(pages)
 
 
 # Steps.
@@ -363,8 +366,8 @@ def _pages(finding: Finding) -> str:
 
 def linked_search(research: Research) -> ToolCall | None:
     """Return the call that reads what MusicBrainz links to the groups in question."""
-    about = (each for question in research.questions for each in question.about)
-    groups = groups_about(about, research.case.bundle)
+    subjects = (about for question in research.questions for about in question.about)
+    groups = groups_about(subjects, research.case.bundle)
     if not groups:
         return None
     thought = f"It is open: {research.questions[0].text} What does MusicBrainz link to?"
@@ -372,7 +375,7 @@ def linked_search(research: Research) -> ToolCall | None:
 
 
 def first_search(research: Research) -> ToolCall | None:
-    """Return the search that code begins a run with, and its thought; None without a question."""
+    """Return the search with which code begins a run, None if there is no open question."""
     queries = _queries(research)
     query = next(queries, None)
     if query is None or not research.questions:
@@ -384,39 +387,40 @@ def first_search(research: Research) -> ToolCall | None:
 def further_steps(
     research: Research, tools: Collection[str], events: Sequence[AnyEvent]
 ) -> Iterator[ToolCall]:
-    """Yield calls that were not made yet, the one that promises most first.
+    """Yield calls that were not made yet, the most promising first.
 
-    They are: a link on a page that was read, words to find in a long page, an article of Wikipedia
-    on the record, another search, a result that was not opened.
+    They open a link on a page that was read, find words in a long page, look up an article of
+    Wikipedia on the record, search again, or open a result that was not opened.
     """
-    made = {
+    earlier = {
         _key(step.tool or "", step.arguments or {})
         for step in events
         if isinstance(step, StepEvent)
     }
     leads = [*_leads(research)]
-    trusted, other = ([step for step, is_one in leads if is_one is way] for way in (True, False))
+    trusted = [step for step, is_trusted in leads if is_trusted]
+    untrusted = [step for step, is_trusted in leads if not is_trusted]
     articles, queries = [*_articles(research)], [*_searches(research)]
     steps = (
-        *trusted, *articles[:1], *queries[:_QUERIES_FIRST], *other,
-        *articles[1:], *queries[_QUERIES_FIRST:], *_unopened(events),
+        *trusted, *articles[:1], *queries[:_FIRST_QUERIES], *untrusted,
+        *articles[1:], *queries[_FIRST_QUERIES:], *_unopened(events),
     )  # fmt: skip
     for step in steps:
-        if step.tool in tools and _key(step.tool, step.arguments) not in made:
+        if step.tool in tools and _key(step.tool, step.arguments) not in earlier:
             yield step
 
 
 def _key(tool: str, arguments: Mapping[str, object] | str) -> str:
-    """Return what is the same for two equal calls: defaults are recorded as empty arguments."""
+    """Return a key that equal calls share; an empty argument is a default that was recorded."""
     if isinstance(arguments, str):
         return call_key(tool, arguments)
     return call_key(tool, {name: value for name, value in arguments.items() if value != ""})
 
 
 def _leads(research: Research) -> Iterator[tuple[ToolCall, bool]]:
-    """Yield calls to which pages lead that were read, and whether the page's site is trusted.
+    """Yield calls that pages suggest, and whether the page's site is trusted.
 
-    They follow a link, or find the record in a long page of which no passage shown names it.
+    They follow a link, or find the record in a long page whose shown passages do not name it.
     """
     bundle, trusted = research.case.bundle, research.case.config.acceptance.trusted_sources
     subjects = [Subject.of(group, bundle) for group in _groups(research)]
@@ -453,10 +457,10 @@ def _searches(research: Research) -> Iterator[ToolCall]:
 
 
 def _queries(research: Research) -> Iterator[str]:
-    """Yield queries for the open questions, each of them once, the one that promises most first.
+    """Yield queries for the open questions without repetition, the most promising first.
 
-    After the first of each question come what a list of the label has, and the other records of the
-    evidence, whose pages name what was on them and what was taken from them.
+    After the first query of each question come the catalogue number, then the other records of the
+    evidence, whose pages name the songs on them and their singles, then discographies.
     """
     bundle = research.case.bundle
     subjects = [*_subjects(research)] or [(bundle.recording_title or "", "")]
@@ -472,36 +476,41 @@ def _queries(research: Research) -> Iterator[str]:
         for turn in range(2)
     )
     numbers = (f"{artist} {title} {number}" for title, number in _numbers(research))
-    others = [f'{artist} "{title}" {noun}' for title, noun in _other_records(research)]
+    records = [f'{artist} "{title}" {noun}' for title, noun in _records_not_asked(research)]
     words = LINKED_WORDS["discography"]
     lists = [
         f"{artist} {title} {words[language][0]}"
         for language in languages_of(bundle.performer.country)
         for title, _ in subjects
     ]
-    further = (*numbers, *others[:1], *lists[:1], *others[1:], *lists[1:])
+    further = (*numbers, *records[:1], *lists[:1], *records[1:], *lists[1:])
     queries = (" ".join(query.split()) for query in (*first, *further, *last))
     yield from dict.fromkeys(query for query in queries if '""' not in query)
 
 
 def _numbers(research: Research) -> Iterator[tuple[str, str]]:
-    """Yield title, and label with number of the earliest release of each group asked about."""
+    """Yield the title of each group asked about, with label and number of its first release."""
     for identifier, (title, _) in zip(_groups(research), _subjects(research), strict=True):
         groups, _ = things(research.case.bundle, identifier)
         releases = sorted(
-            (one for group in groups for one in group.editions if one.label or one.catno),
-            key=lambda one: one.date or "9",
+            (
+                release
+                for group in groups
+                for release in group.editions
+                if release.label or release.catno
+            ),
+            key=lambda release: release.date or "9",
         )
         for release in releases[:1]:
             yield title, f"{release.label or ''} {release.catno or ''}"
 
 
-def _other_records(research: Research) -> Iterator[tuple[str, str]]:
+def _records_not_asked(research: Research) -> Iterator[tuple[str, str]]:
     """Yield title and noun of the groups that no question is about."""
-    labels, asked = research.case.labels, {*_groups(research)}
+    labels, groups = research.case.labels, {*_groups(research)}
     titles = {fold(title) for title, _ in _subjects(research)}
     for identifier, title in labels.titles.items():
-        if identifier not in asked and title and fold(title) not in titles:
+        if identifier not in groups and title and fold(title) not in titles:
             yield title, labels.kinds[identifier]
 
 
@@ -521,4 +530,4 @@ def _groups(research: Research) -> Iterator[str]:
     ids = dict.fromkeys(
         labels.home.get(about, about) for question in research.questions for about in question.about
     )
-    yield from (one for one in ids if one in labels.titles or one == THE_RECORDING)
+    yield from (group for group in ids if group in labels.titles or group == THE_RECORDING)

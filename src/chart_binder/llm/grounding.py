@@ -1,0 +1,108 @@
+"""Grounding: the place in a source that states a fact, about the right record."""
+
+from collections.abc import Iterator, Sequence
+
+from chart_binder.domain.clauses import Subject
+from chart_binder.domain.dates_in_text import states
+from chart_binder.domain.patches import Patch, fact_words
+from chart_binder.domain.vocabulary import find_words, spaced_words
+from chart_binder.llm.result import Fact
+from chart_binder.react.sanitize import one_line
+from chart_binder.web.documents import SourceText, documents_named
+from chart_binder.web.places import Place, find_quote, link_problem, nearest_line, value_doubt
+
+_BESIDE = 60
+"""Characters around a quote in which its value may stand."""
+_MAX_QUOTED = 200
+_MIN_NAME = 4
+"""The shortest value that is looked for as words, with its spaces."""
+
+
+class GroundingError(Exception):
+    """No source states the fact; the text says what was looked for, and what is there instead."""
+
+
+def ground_fact(
+    fact: Fact, patch: Patch, documents: Sequence[SourceText], subject: Subject
+) -> tuple[Place, ...]:
+    """Return the places where the sources of a fact state it. Raises `GroundingError`."""
+    sources = sorted(
+        documents_named(fact.source, documents), key=lambda document: not document.is_fetched
+    )
+    places: list[Place] = []
+    problem = f"{fact.source} was not read in this run" if fact.source else "nothing was read yet"
+    if fact.source and "//" not in fact.source:
+        problem = f"{fact.source!r} names nothing that was read in this run"
+    for number, document in enumerate(sources):
+        place = _place_in(document, fact, patch, subject)
+        if isinstance(place, Place):
+            places.append(place)
+        elif number == 0:
+            problem = place
+    if not places:
+        raise GroundingError(problem)
+    return tuple(places)
+
+
+def _place_in(document: SourceText, fact: Fact, patch: Patch, subject: Subject) -> Place | str:
+    """Return the place where a document states a fact, or a sentence on what is missing."""
+    spans, beside, where = [(0, len(document.text))], 0, document.address
+    if fact.quote:
+        spans, beside = find_quote(document, fact.quote), _BESIDE
+        where = f"{quoted(fact.quote)}, in {document.address},"
+    if not spans:
+        near = _nearest(document, fact, subject)
+        return f"{document.address} does not say {quoted(fact.quote)}{near}"
+    problem = None
+    for start, end in spans:
+        for place in _values(document, patch, start, end, beside):
+            doubt = link_problem(place, subject) or value_doubt(place, patch, subject)
+            if doubt is None or is_linked(place, patch):
+                return place
+            problem = problem or f"{doubt}: {quoted(place.line)}"
+    missing = f"{where} does not give {fact.value!r}{_nearest(document, fact, subject)}"
+    return problem or missing
+
+
+def _values(
+    document: SourceText, patch: Patch, start: int, end: int, beside: int
+) -> Iterator[Place]:
+    """Yield the places of a value within a span, then those up to `beside` characters around it."""
+    if patch.is_date:
+        spans = [
+            (mention.start, mention.end)
+            for mention in document.mentions
+            if states(mention, patch.date)
+        ]
+    else:
+        words = fact_words()[patch.field].get(patch.value, (patch.value,))  # any country's code
+        spans = list(find_words(words, document.text, document.normal))
+    first, last = document.line(start)[0], document.line(max(start, end - 1))[1]
+    for margin in (0, beside) if beside else (0,):
+        low, high = max(first, start - margin), min(last, end + margin)
+        for span_start, span_end in spans:
+            if span_start < high and span_end > low:
+                yield Place(document, span_start, span_end)
+
+
+def states_words(fact: Fact, documents: Sequence[SourceText]) -> bool:
+    """Return whether a source has the value word for word, for a field that changes nothing."""
+    words = spaced_words(fact.value)
+    sources = documents_named(fact.source, documents)
+    is_long = len(words) > _MIN_NAME
+    return is_long and any(words in spaced_words(document.text) for document in sources)
+
+
+def _nearest(document: SourceText, fact: Fact, subject: Subject) -> str:
+    line = nearest_line(document, f"{fact.quote} {fact.value} {subject.title}")
+    return f"; it says {quoted(line)}" if line else ""
+
+
+def quoted(text: str) -> str:
+    """Return a text of a page as it is quoted in a problem, in one short line."""
+    return f"‹{one_line(text, _MAX_QUOTED)}›"
+
+
+def is_linked(place: Place, patch: Patch) -> bool:
+    """Return whether MusicBrainz links the page to the group, and the page states this date."""
+    return place.document.linked == (patch.about, patch.value)
