@@ -27,6 +27,9 @@ from mutagen.oggvorbis import OggVorbis
 from mutagen.wave import WAVE
 from mutagen.wavpack import WavPack
 
+from chart_binder.audio.fields import all_fields
+from chart_binder.audio.tagset import TagSet
+
 FILES = Path(__file__).parent / "files"
 
 _FREE = "----:com.apple.iTunes:"
@@ -121,6 +124,10 @@ def _atoms(audio: Any, values: Values) -> None:
     for key, texts in values:
         audio[key] = [text.encode() for text in texts] if key.startswith("----") else list(texts)
     audio.save()
+
+
+def field_texts(tags: TagSet, name: str) -> tuple[str, ...]:
+    return all_fields(tags).get(name, ())
 
 
 def bare_copy(name: str, folder: Path) -> Path:

@@ -20,13 +20,12 @@ from mediafile import (
 )
 
 from audio.odd_files import TITLE
-from audio.tagging import CONTAINERS, CONTAINERS_BY_NAME, WANTED, Container
+from audio.tagging import CONTAINERS, CONTAINERS_BY_NAME, WANTED, Container, field_texts
 from audio.tagging import FIELDS as COMMON
 from chart_binder.audio.containers import file_with_tags, layout_of, read_tag_set
 from chart_binder.audio.field_table import FIELDS, FREE, READ_ONLY_FIELDS, Family, TagField
 from chart_binder.audio.fields import (
     all_fields,
-    field_texts,
     item_texts,
     with_fields,
 )

@@ -30,9 +30,9 @@ from mutagen.id3 import (
 )
 from mutagen.mp4 import MP4Cover, MP4FreeForm
 
-from audio.tagging import CONTAINERS_BY_NAME, FILES, VARIANTS, WANTED, Variant
+from audio.tagging import CONTAINERS_BY_NAME, FILES, VARIANTS, WANTED, Variant, field_texts
 from chart_binder.audio.containers import audio_hash, read_tag_set
-from chart_binder.audio.fields import field_texts, with_fields
+from chart_binder.audio.fields import with_fields
 from chart_binder.audio.save import (
     ChangedSinceError,
     PreparedCopy,

@@ -12,10 +12,19 @@ from mutagen.flac import FLAC
 from mutagen.id3 import ID3, TALB, TDOR, TIT2, TXXX
 
 from audio.odd_files import ALBUM, TITLE, id3, make, texts
-from audio.tagging import CONTAINERS, CONTAINERS_BY_NAME, FEW, VARIANTS, WANTED, Container, Variant
+from audio.tagging import (
+    CONTAINERS,
+    CONTAINERS_BY_NAME,
+    FEW,
+    VARIANTS,
+    WANTED,
+    Container,
+    Variant,
+    field_texts,
+)
 from audio.tagging import FIELDS as COMMON
 from chart_binder.audio.containers import audio_hash, read_tag_set
-from chart_binder.audio.fields import field_texts, with_fields
+from chart_binder.audio.fields import with_fields
 from chart_binder.domain.records import WriteRecord, WriteState
 from chart_binder.jobs.journal import ChangedKey, WritingRun, last_write
 from chart_binder.jobs.stored_decisions import new_run, path_bytes

@@ -41,19 +41,12 @@ BLANK = " \t\r\n\v\f\0\ufeff"
 # Names of values that are not fields, in Vorbis comments, ID3v2.4 and APE; they follow Picard and
 # TagLib.
 _OTHER_NAMES: tuple[tuple[str, str, str], ...] = (
-    ("GENRE", "TCON", "Genre"),
-    ("COMMENT", "COMM::eng", "Comment"),
-    ("COMPOSER", "TCOM", "Composer"),
-    ("LYRICIST", "TEXT", "Lyricist"),
-    ("CONDUCTOR", "TPE3", "Conductor"),
-    ("REMIXER", "TPE4", "MixArtist"),
-    ("COPYRIGHT", "TCOP", "Copyright"),
-    ("LANGUAGE", "TLAN", "Language"),
-    ("BPM", "TBPM", "BPM"),
-    ("LYRICS", "USLT::eng", "Lyrics"),
-    ("ENCODEDBY", "TENC", "EncodedBy"),
-    ("ENCODER", "TSSE", "Encoder"),
-    ("SUBTITLE", "TIT3", "Subtitle"),
+    ("GENRE", "TCON", "Genre"), ("COMMENT", "COMM::eng", "Comment"),
+    ("COMPOSER", "TCOM", "Composer"), ("LYRICIST", "TEXT", "Lyricist"),
+    ("CONDUCTOR", "TPE3", "Conductor"), ("REMIXER", "TPE4", "MixArtist"),
+    ("COPYRIGHT", "TCOP", "Copyright"), ("LANGUAGE", "TLAN", "Language"), ("BPM", "TBPM", "BPM"),
+    ("LYRICS", "USLT::eng", "Lyrics"), ("ENCODEDBY", "TENC", "EncodedBy"),
+    ("ENCODER", "TSSE", "Encoder"), ("SUBTITLE", "TIT3", "Subtitle"),
     *(
         (name, id3, name)
         for name, id3 in (
@@ -161,12 +154,6 @@ def with_fields(tags: TagSet, fields: Mapping[str, Sequence[str]]) -> TagSet:
     return tags if block == old else tags.with_block(block)
 
 
-def field_texts(tags: TagSet, name: str) -> Texts:
-    """Return the texts of a field in `all_fields`. Raises `AudioError` for an unknown field."""
-    _require_field(name)
-    return all_fields(tags).get(name, ())
-
-
 def all_fields(tags: TagSet) -> dict[str, Texts]:
     """Return the fields of the tag that is written, or that would be created.
 
@@ -241,15 +228,14 @@ def without_fields(
         is_empty = not any(any(texts or ()) for _, _, texts in _id3v1_texts(data))
         return None if is_empty else TagBlock(block.form, (TagItem(block.items[0].key, data),))
 
-    def has_texts(item: TagItem) -> bool:
+    items = []
+    for item in block.items:
         is_info = block.form == riff.INFO_FORM
         name = _INFO.get(item.key) if is_info else field_of_key(block.form, item.key)
-        return name is not None and item_texts(block.form, item) == fields.get(name)
-
-    items = tuple(
-        item for item in block.items if folded(block.form, item.key) in old or not has_texts(item)
-    )
-    return TagBlock(block.form, items, block.head) if items else None
+        has_texts = name is not None and item_texts(block.form, item) == fields.get(name)
+        if folded(block.form, item.key) in old or not has_texts:
+            items.append(item)
+    return TagBlock(block.form, tuple(items), block.head) if items else None
 
 
 def _cleared_id3v1(data: bytes, fields: Mapping[str, Texts]) -> bytes:
@@ -287,11 +273,6 @@ def is_same_key(form: str, first: str, second: str) -> bool:
     return first == second or (form in _FORMS and folded(form, first) == folded(form, second))
 
 
-def _require_field(name: str) -> None:
-    if name not in FIELDS_BY_NAME:
-        raise AudioError(f"there is no field {name!r}; fields are {', '.join(FIELDS_BY_NAME)}")
-
-
 def _existing_block(tags: TagSet) -> TagBlock | None:
     form, _ = _WRITTEN[tags.container]
     return tags.block(form.partition(".")[0])
@@ -319,7 +300,8 @@ def _not_blank(texts: Iterable[str]) -> Texts:
 
 
 def _with_field(block: TagBlock, name: str, texts: Texts) -> TagBlock:
-    _require_field(name)
+    if name not in FIELDS_BY_NAME:
+        raise AudioError(f"there is no field {name!r}; fields are {', '.join(FIELDS_BY_NAME)}")
     if len(texts) > 1 and not FIELDS_BY_NAME[name].is_multiple:
         raise AudioError(f"{name} has one value, not {len(texts)}")
     if any("\0" in text or not text for text in texts):
@@ -448,10 +430,8 @@ def _comparable(block: TagBlock, name: str, texts: Texts) -> Texts:
 
 def _filled(block: TagBlock, tags: TagSet) -> TagBlock:
     """Return the block with the values of the other tags added."""
-    keys = {
-        "vorbis": {},
-        "apev2": {name: ape for name, _, ape in _OTHER_NAMES},
-    }.get(block.form, {name: id3 for name, id3, _ in _OTHER_NAMES})
+    column = {"vorbis": 0, "apev2": 2}.get(block.form, 1)
+    keys = {names[0]: names[column] for names in _OTHER_NAMES}
     for name, texts in _texts_of_others(tags, block.form).items():
         if name in FIELDS_BY_NAME:
             block = _with_copied_field(block, name, texts)

@@ -54,19 +54,12 @@ _FORMATS = {
 }  # fmt: skip
 
 
-def _dsf_info(stream: BinaryIO) -> Any:
-    return DSFInfo(DSFFile(stream).fmt_chunk)
-
-
-def _mp4_info(stream: BinaryIO) -> Any:
-    return MP4Info(Atoms(stream), stream)
-
-
 # The function that reads the length of a file, by container; most skip the tags.
 _INFO: dict[str, Callable[[BinaryIO], Any]] = {
-    "mp3": MPEGInfo, "aiff": AIFFInfo, "wav": WaveStreamInfo, "dsf": _dsf_info, "flac": FLAC,
-    "ogg": OggVorbis, "opus": OggOpus, "mp4": _mp4_info, "asf": ASF, "ape": MonkeysAudioInfo,
-    "wv": WavPackInfo, "mpc": MusepackInfo,
+    "mp3": MPEGInfo, "aiff": AIFFInfo, "wav": WaveStreamInfo, "flac": FLAC, "ogg": OggVorbis,
+    "opus": OggOpus, "asf": ASF, "ape": MonkeysAudioInfo, "wv": WavPackInfo, "mpc": MusepackInfo,
+    "dsf": lambda stream: DSFInfo(DSFFile(stream).fmt_chunk),
+    "mp4": lambda stream: MP4Info(Atoms(stream), stream),
 }  # fmt: skip
 _AUDIO_FIRST = frozenset({"ape", "wv"})
 """Containers in which mutagen must start reading where the audio begins, behind an ID3 tag."""
@@ -171,11 +164,9 @@ def _unsupported(source: OpenFile, mutagen_class: str | None) -> AudioError:
     """Return the error for a file that is another format for mutagen, or unknown to it."""
     if error := _unsupported_wave(source):
         return error
-    reason = (
-        f"File type {mutagen_class!r} is not supported"
-        if mutagen_class
-        else "File is not in a recognized format"
-    )
+    reason = "File is not in a recognized format"
+    if mutagen_class:
+        reason = f"File type {mutagen_class!r} is not supported"
     hint = "; use --evidence for a bundle" if source.path.suffix == ".json" else ""
     formats = ", ".join(_FORMATS.values())
     return no_audio(

@@ -21,7 +21,6 @@ from chart_binder.audio.field_table import FIELDS, long_key, written_keys
 from chart_binder.audio.fields import (
     all_fields,
     copied_items,
-    field_texts,
     is_same_key,
     item_texts,
     new_block,
@@ -397,7 +396,7 @@ def write_of_file(store: "Store", path: Path, last: LastWrite) -> WriteRecord | 
     own = last(store, path)
     try:
         tags = read_tag_set(path)
-        is_known = has_written(tags, own) if own else not field_texts(tags, "decision_trace")
+        is_known = has_written(tags, own) if own else "decision_trace" not in all_fields(tags)
         if is_known:
             return own
         sound = audio_hash(path)

@@ -379,7 +379,8 @@ def _with_items(movie: bytes, items: tuple[TagItem, ...]) -> bytes:
     """Return the content of `moov` with other items, of the same length if they fit."""
     boxes, _ = _boxes_in(movie)
     user, movie_meta = _first(boxes, _USER), _first(boxes, _META)
-    if user and movie_meta and movie_meta.start < user.start and _is_short(movie, movie_meta):
+    is_first = user and movie_meta and movie_meta.start < user.start
+    if movie_meta and is_first and not _start_of_meta(movie[movie_meta.content : movie_meta.end]):
         raise AudioError("QuickTime's meta box before its udta box hides the tags from others")
     old_user = movie[user.content : user.end] if user else b""
     meta = _first(_boxes_in(old_user)[0], _META)
@@ -403,11 +404,6 @@ def _metas_below(body: bytes, start: int, end: int) -> Iterator[bytes]:
             yield body[box.content : box.end]
         elif box.kind in (_USER, _TRACK):
             yield from _metas_below(body, box.content, box.end)
-
-
-def _is_short(movie: bytes, meta: Mp4Box) -> bool:
-    """Tell whether a `meta` box is QuickTime's, without version and flags."""
-    return not _start_of_meta(movie[meta.content : meta.end])
 
 
 def _with_item_box(meta: bytes, items: bytes) -> bytes:
