@@ -197,8 +197,8 @@ def not_copied(tags: TagSet) -> Texts:
     block = new_block(tags)
     copied, _ = _texts_by_name(block)
     keys = list[str]()
-    for label, other in _other_blocks(tags, block.form):
-        texts_by_name, unnamed = _texts_by_name(other)
+    for label, hidden in _other_blocks(tags, block.form):
+        texts_by_name, unnamed = _texts_by_name(hidden)
         keys += [f"{label} {key}" for key in unnamed]
         keys += [
             f"{label} {name}"

@@ -139,7 +139,7 @@ class OpenFile:
 
     def damaged(self, detail: str) -> AudioError:
         """Return the error for invalid content."""
-        return damaged_file(self.path, detail)
+        return no_audio(self.path, f"is damaged, cut short or not what its name says: {detail}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +219,6 @@ def no_audio(path: Path, problem: str) -> AudioError:
     return error(f"{quoted(path)} {problem}")
 
 
-def damaged_file(path: Path, detail: str) -> AudioError:
-    """Return the error for a file with invalid content."""
-    return no_audio(path, f"is damaged, cut short or not what its name says: {detail}")
-
-
 @contextmanager
 def open_audio(path: Path) -> Iterator[OpenFile]:
     """Open a regular file that is not empty. Raises `AudioError` for anything else."""
@@ -233,20 +228,15 @@ def open_audio(path: Path) -> Iterator[OpenFile]:
         raise path_error(path, error) from error
     try:
         status = os.fstat(descriptor)
-        require_audio_file(path, status)
+        if S_ISDIR(status.st_mode):
+            raise AudioError(f"{quoted(path)} is a folder, not an audio file")
+        if not S_ISREG(status.st_mode):
+            raise AudioError(f"{quoted(path)} is a device or a pipe, not an audio file")
+        if not status.st_size:
+            raise no_audio(path, "is empty (0 bytes)")
         yield OpenFile(path, descriptor, status.st_size)
     finally:
         os.close(descriptor)
-
-
-def require_audio_file(path: Path, status: os.stat_result) -> None:
-    """Raise `AudioError` unless `status` describes a regular file that is not empty."""
-    if S_ISDIR(status.st_mode):
-        raise AudioError(f"{quoted(path)} is a folder, not an audio file")
-    if not S_ISREG(status.st_mode):
-        raise AudioError(f"{quoted(path)} is a device or a pipe, not an audio file")
-    if not status.st_size:
-        raise no_audio(path, "is empty (0 bytes)")
 
 
 @contextmanager

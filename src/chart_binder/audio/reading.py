@@ -27,7 +27,7 @@ from chart_binder.audio.containers import UnknownKindError, layout_of
 from chart_binder.audio.containers.mp3 import find_id3
 from chart_binder.audio.containers.riff import unsupported_wave
 from chart_binder.audio.fields import BLANK, texts_of_file
-from chart_binder.audio.file_access import OpenFile, damaged_file, no_audio, open_audio
+from chart_binder.audio.file_access import OpenFile, no_audio, open_audio
 from chart_binder.audio.tagset import TagSet
 from chart_binder.domain.file_names import with_file_name
 from chart_binder.domain.tags import TrackTags
@@ -176,7 +176,7 @@ def _unsupported(source: OpenFile, mutagen_class: str | None) -> AudioError:
 
 def _damaged(source: OpenFile, detail: str) -> AudioError:
     detail = " ".join(detail.split())[:200] or "nothing in it can be decoded"
-    return _unsupported_wave(source) or damaged_file(source.path, detail)
+    return _unsupported_wave(source) or source.damaged(detail)
 
 
 def _unsupported_wave(source: OpenFile) -> AudioError | None:

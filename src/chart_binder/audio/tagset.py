@@ -58,10 +58,9 @@ class TagSet(msgspec.Struct, frozen=True):
 
     def with_block(self, block: TagBlock) -> "TagSet":
         """Return the set with the block replacing the one of its format, or added in front."""
-        if any(old.form == block.form for old in self.blocks):
-            blocks = tuple(block if old.form == block.form else old for old in self.blocks)
-        else:
-            blocks = (block, *self.blocks)
+        blocks = tuple(block if old.form == block.form else old for old in self.blocks)
+        if all(old.form != block.form for old in self.blocks):
+            blocks = (block, *blocks)
         return msgspec.structs.replace(self, blocks=_existing(blocks))
 
 
@@ -92,8 +91,8 @@ class TagChanges(msgspec.Struct, frozen=True):
     """All changes from an old tag set to a new one.
 
     `new_alike` is the hash of the new set after `normalized`. `copied` are the items that the
-    written tag received from other tags because it was empty; `uncopied` are those it would have
-    received, which only the other tags contain.
+    written tag received from other tags because it was missing or empty; if it was not, `uncopied`
+    are the items that it would have received.
     """
 
     old_blocks: tuple[BlockHeader, ...]
