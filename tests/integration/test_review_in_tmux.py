@@ -45,10 +45,13 @@ class Tmux:
         """Return what is seen now."""
         return self.run("capture-pane", "-p").rstrip()
 
-    def until(self, text: str) -> str:
-        """Wait until the text is seen, wherever its lines end; return the screen."""
+    def until(self, text: str, below: str = "") -> str:
+        """Wait until the text is seen, wherever its lines end; return the screen.
+
+        Text above the last `below` does not count.
+        """
         deadline = time.monotonic() + 30
-        while text not in " ".join((screen := self.screen()).split()):
+        while text not in " ".join((screen := self.screen()).rpartition(below or "\0")[2].split()):
             assert time.monotonic() < deadline, f"no {text!r} in:\n{screen}"
             time.sleep(0.02)
         return screen
@@ -135,7 +138,7 @@ class Reviewer:
         """Return the case of this number, which shows what it needs and every candidate."""
         name = self.names[number - 1]
         self.tmux.until(f"--- {number} of {len(self.names)}: {name}")
-        screen = self.tmux.until("? keys")
+        screen = self.tmux.until("? keys", below="--- ")
         shown = screen[screen.rindex("--- ") :]
         assert "Needs you: " in shown, screen
         assert len(_ROW.findall(shown)) >= min(self.candidates[name], 9), screen
