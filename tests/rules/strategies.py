@@ -16,6 +16,7 @@ KINDS = (
     "EP+Live", "Single+Soundtrack", "Other",
 )  # fmt: skip
 STATUSES = ("Official",) * 6 + ("Promotion", "Bootleg", "Pseudo-Release", "Withdrawn", None)
+COUNTING = ("Official", "Withdrawn")
 TITLES = ("Song",) * 5 + ("Song (live)", "Song (remix)", "Song (demo)")
 CREDITS = ("Queen", "Queen", "Queen", "Various Artists", "David Bowie", None)
 
@@ -97,7 +98,8 @@ def made_exact(draw: st.DrawFn, document: Json) -> Json:
     A bare year or month beside a whole date within it of the same record stays as it is. A
     recording's own first date is taken from its releases, so where it may be the date of some it is
     the day of the earliest of them; where it may be the own date of a group, which is that of a
-    release not listed, it stays as it is; of several recordings such an example is drawn again.
+    release not listed, it stays as it is; of several recordings such an example is drawn again. If
+    an unofficial release may have the group's own date, one may still have it.
     """
     exact = copy.deepcopy(document)
     parts = exact["recording_candidates"]
@@ -109,6 +111,8 @@ def made_exact(draw: st.DrawFn, document: Json) -> Json:
     for one, own in zip(parts, days, strict=True):
         for group in one["rg_candidates"]:
             dated = [(release, "date") for release in group["releases"]]
+            copies = [one for one in group["releases"] if one["status"] not in COUNTING]
+            is_explained = _has_own_date(group, copies)
             whole = {release["date"] for release in group["releases"] if _is_whole(release)}
             for place, key in dated or [(group, "first_release_date")]:
                 text = place[key]
@@ -116,12 +120,19 @@ def made_exact(draw: st.DrawFn, document: Json) -> Json:
                     place[key] = draw(true_days(text))
                 if text:
                     own.append((text, place[key]))
+            assume(_has_own_date(group, copies) or not is_explained)
     others = [pair for each in days for pair in each]
     groups = [group["first_release_date"] for one in parts for group in one["rg_candidates"]]
     for one, own in zip(parts, days, strict=True):
         if hint := one["first_release_date"]:
             one["first_release_date"] = _first_date_of(draw, hint, own, others, groups)
     return exact
+
+
+def _has_own_date(group: Json, copies: list[Json]) -> bool:
+    """Whether the group's own date may be that of one of its unofficial releases."""
+    day = group["first_release_date"]
+    return any(day and copy["date"] and _may_be_one(day, copy["date"]) for copy in copies)
 
 
 def _first_date_of(
@@ -143,9 +154,7 @@ def _first_date_of(
 def _is_whole(release: Json) -> bool:
     """Whether it is an official release of a whole date, on a medium of its time."""
     date = release["date"] or ""
-    return (
-        release["status"] == "Official" and len(date) == 10 and release["format"] in OF_THEIR_TIME
-    )
+    return release["status"] in COUNTING and len(date) == 10 and release["format"] in OF_THEIR_TIME
 
 
 def _may_be_one(text: str, other: str) -> bool:

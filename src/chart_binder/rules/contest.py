@@ -227,21 +227,23 @@ def _soundtracks_as_works(
 ) -> list[Candidate]:
     """Return the soundtrack compilations that count as works.
 
-    If there is any other work, dated or not, all of them do. If there is none, only one that is
-    certainly no later than every other dated compilation does.
+    If there is any other work, dated or not, all of them do. If there is none, only those do that
+    may be the earliest, and only if one is certainly no later than every other dated compilation.
     """
-    typed = (record for record in compilations if record.kind != "compilation")
-    soundtracks = [record for record in typed if is_soundtrack(record.group)]
-    if soundtracks and not is_any_work:
+    soundtracks = [record for record in compilations if is_soundtrack(record.group)]
+    if soundtracks and not is_any_work and len(compilations) > 1:
         soonest = _two_least(record.first for record in compilations if record.is_dated)
-        is_alone = len(compilations) == 1
-        soundtracks = [
-            record
-            for record in soundtracks
-            if is_alone
-            or (record.is_dated and record.last <= _least_of_others(soonest, record.first))
-        ]
+        soundtracks = soundtracks_perhaps_first(compilations)
+        if all(record.last > _least_of_others(soonest, record.first) for record in soundtracks):
+            return []
     return [replace(record, role=Role.SOUNDTRACK) for record in soundtracks]
+
+
+def soundtracks_perhaps_first(compilations: Sequence[Candidate]) -> list[Candidate]:
+    """Return the dated soundtrack compilations that no other compilation certainly precedes."""
+    dated = [record for record in compilations if record.is_dated]
+    soonest = min([record.last for record in dated], default=FIRST_DAY)
+    return [record for record in dated if record.first <= soonest and is_soundtrack(record.group)]
 
 
 def _without_undated(

@@ -29,6 +29,7 @@ from chart_binder.rules.contest import (
     Contest,
     build_contest,
     home_countries,
+    soundtracks_perhaps_first,
     time_between,
 )
 from chart_binder.rules.missing_original import MISSING
@@ -104,9 +105,10 @@ def recordings_disagree(
     """Return why the case is open if the recordings lead to different records; else None.
 
     A recording that leads to a compilation does not count unless that compilation is the decision:
-    it is probably a duplicate that nobody has merged. If the file's length fits only recordings of
-    another version than the title names, or if several artists have the same name, every recording
-    counts, even one that leads to no record.
+    it is probably a duplicate that nobody has merged. A soundtrack compilation counts if it may be
+    the earliest. If the file's length fits only recordings of another version than the title names,
+    or if several artists have the same name, every recording counts, even one that leads to no
+    record.
     """
     if len(recordings.versions) == 1:
         return None
@@ -118,9 +120,11 @@ def recordings_disagree(
         possible = possible_answers(alone)
         if recordings.each_counts and not possible:
             homes[_NOWHERE] = describe(version), version
-        for candidate in possible:
+        soundtracks = [] if alone.works else soundtracks_perhaps_first(alone.compilations)
+        for candidate in (*possible, *soundtracks):
+            counts = candidate.role is not Role.COMPILATION or candidate in soundtracks
             is_chosen = chosen is not None and candidate.id == chosen.id
-            if candidate.role is not Role.COMPILATION or is_chosen or recordings.each_counts:
+            if counts or is_chosen or recordings.each_counts:
                 homes[candidate.id] = f"{describe(version)} on {candidate.name}", version
     if chosen:
         described = f"{describe(chosen.recordings)} on {chosen.name}"

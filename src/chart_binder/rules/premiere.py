@@ -56,21 +56,21 @@ def soundtrack_premiere(contest: Contest) -> Ruling:
 
     It comes before other records of the same day. A soundtrack compilation with only compilations
     beside it is checked for contradictions, as a compilation is. So is a soundtrack by other
-    artists if nothing shows that the recording was new on it; that one is chosen only if siblings
-    were looked up and none was found.
+    artists if nothing shows that the recording was new on it; that one is chosen, by this rule or
+    another, only if siblings were looked up and none was found.
     """
     choices = [work for work in contest.firsts if work.role is Role.SOUNDTRACK]
     if choices:
-        latest = max([choice.last for choice in choices])
-        for compilation in contest.compilations:
-            if compilation.is_dated and compilation.first < latest:
-                text = "{0.dated_name} came out before {1.name}, or may have"
-                return no_choice(text, compilation, choices[0])
         first, doubts = choices[0], tuple[DraftQuestion, ...]()
         if first.is_own is False and only_gathers(first, contest):
             doubts = _doubts_of_others(first, contest)
         elif all(is_compilation(work.group) for work in contest.works):
             doubts = contradictions(first, contest)
+        latest = max([choice.last for choice in choices])
+        for compilation in contest.compilations:
+            if compilation.is_dated and compilation.first < latest:
+                text = "{0.dated_name} came out before {1.name}, or may have"
+                return Ruling((), text, (compilation, first), doubts)
         return Ruling(choices, _is_earliest(contest), (first,), doubts)
     late = next((work for work in contest.works if work.role is Role.SOUNDTRACK), None)
     if late:
@@ -273,7 +273,7 @@ def earliest_official(contest: Contest) -> Ruling:
 
 Rule = Callable[[Contest], Ruling]
 
-TABLE_VERSION = 7
+TABLE_VERSION = 8
 """Raise it whenever a rule decides differently; stored decisions are compared with it."""
 
 RULES: tuple[tuple[str, Rule], ...] = (
