@@ -15,7 +15,7 @@ from chart_binder.chat.streaming import ReplyCutter
 from chart_binder.react.arguments import clean_name
 from chart_binder.react.dialect import Classic, Dialect, Pause, Xml
 from chart_binder.react.loop import stop_after_step
-from chart_binder.react.parsing.calls import is_finisher, is_no_tool
+from chart_binder.react.parsing.calls import is_answer_name, is_no_tool
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.steps import FinalAnswer, Step, ToolCall, Unreadable
 from chart_binder.react.tools import Tool
@@ -54,7 +54,7 @@ VALUES = st.recursive(
     max_leaves=6,
 )
 NAMES = st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,20}", fullmatch=True).filter(
-    lambda name: clean_name(name) == name and not is_finisher(name) and not is_no_tool(name)
+    lambda name: clean_name(name) == name and not is_answer_name(name) and not is_no_tool(name)
 )
 # A server can be sent no half of a surrogate pair.
 WORDS = st.lists(st.sampled_from([p for p in PIECES if p != HALF]) | st.text(max_size=8)).map(

@@ -276,7 +276,7 @@ class ServedModel:
             self._thinks_by_schema |= has_schema and error.is_object
             return reply
         is_cut = request.stop and reply.done_reason == "stop"
-        if not (is_cut and strip_thinking(reply.content).unclosed):
+        if not (is_cut and strip_thinking(reply.content).is_unclosed):
             return reply
         try:
             return self._ask(replace(request, stop=()))

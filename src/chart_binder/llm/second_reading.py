@@ -34,7 +34,7 @@ from chart_binder.react.conversation import (
     ask,
 )
 from chart_binder.react.parsing.lenient_json import object_of
-from chart_binder.react.parsing.lexer import speak
+from chart_binder.react.parsing.lexer import visible_text
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.transcript import EventHandler
 from chart_binder.web.places import Place
@@ -76,7 +76,7 @@ class ReadingQuestion:
 
         A reading by its own name counts, too: canned transcripts have it.
         """
-        spoken = speak(reply).text
+        spoken = visible_text(reply).text
         if braces := _OBJECT.search(spoken):
             try:
                 members = json.loads(braces[0], object_pairs_hook=object_of)

@@ -8,8 +8,13 @@ from typing import Final, Protocol
 
 from chart_binder.react.parsing.advice import DialectRules, Wording
 from chart_binder.react.parsing.answers import unlabelled_answer
-from chart_binder.react.parsing.attribution import introduces, is_disowned
-from chart_binder.react.parsing.calls import announces, identified, is_finisher, is_no_tool
+from chart_binder.react.parsing.attribution import introduces_quotation, is_disowned
+from chart_binder.react.parsing.calls import (
+    announces_tool_name,
+    is_answer_name,
+    is_no_tool,
+    with_ids,
+)
 from chart_binder.react.parsing.lenient_json import LenientJSONError, is_deep, read_strictly
 from chart_binder.react.parsing.steps import read_reply
 from chart_binder.react.steps import FinalAnswer, Step, ToolCall, Unreadable
@@ -237,14 +242,19 @@ class ExactForm:
         if turn is None or ("(" in thought and _OPEN_BRACKET.search(thought)):
             return None
         if turn["answer"]:
-            if introduces(thought) or is_disowned(thought):
+            if introduces_quotation(thought) or is_disowned(thought):
                 return None
             fenced = turn["object"] or ""
             if fenced and _read_object(fenced) is None:
                 return None
             return FinalAnswer(turn["answer"].strip(), thought)
         tool, arguments = turn["tool"], _read_object(turn["arguments"])
-        if arguments is None or is_finisher(tool) or is_no_tool(tool) or announces(tool):
+        if (
+            arguments is None
+            or is_answer_name(tool)
+            or is_no_tool(tool)
+            or announces_tool_name(tool)
+        ):
             return None
         return ToolCall(tool, arguments, thought)
 
@@ -315,7 +325,7 @@ class Xml:
     def render(self, step: ToolCall | FinalAnswer) -> str:
         """Write a step in tags; a call without an id gets a number."""
         if isinstance(step, ToolCall):
-            first, *further = identified([replace(call, further_calls=()) for call in step.calls])
+            first, *further = with_ids([replace(call, further_calls=()) for call in step.calls])
             step = replace(first, further_calls=tuple(further))
         return render_readably(self, "\n".join(_tagged_lines(step)), step)
 

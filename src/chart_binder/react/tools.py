@@ -245,7 +245,7 @@ class Toolbox:
     """
 
     def __init__(self, tools: Iterable[ToolLike], for_code: Iterable[Tool] = ()) -> None:
-        from chart_binder.react.parsing.calls import is_finisher, is_no_tool  # loads the parser
+        from chart_binder.react.parsing.calls import is_answer_name, is_no_tool  # loads the parser
 
         self.tools = tuple(map(_as_tool, _listed_tools(tools)))
         self._by_name: dict[str, Tool] = {}
@@ -253,10 +253,10 @@ class Toolbox:
         for tool in self.tools:
             if self._by_name.setdefault(tool.name, tool) is not tool:
                 raise ToolDefectError(f"there are two tools called {tool.name!r}")
-            if is_finisher(tool.name) or is_no_tool(tool.name):
+            if is_answer_name(tool.name) or is_no_tool(tool.name):
                 raise ToolDefectError(
                     f"a tool cannot be called {tool.name!r}, because a call of that name is read as"
-                    f" {'the final answer' if is_finisher(tool.name) else 'no call at all'}"
+                    f" {'the final answer' if is_answer_name(tool.name) else 'no call at all'}"
                 )
 
     def resolve(self, call: ToolCall, *, is_by_code: bool = False) -> BoundCall:

@@ -1,4 +1,4 @@
-"""How a dialect's replies are read, and what a model is told about one that cannot be."""
+"""The rules for reading the replies of a dialect, and the advice for an unreadable reply."""
 
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -6,7 +6,7 @@ from typing import Final, Literal, TypeAlias
 from chart_binder.react.steps import Unreadable
 
 Writing: TypeAlias = Literal["classic", "pause", "labels", "tags", "object"]
-"""How a step was written; `labels` are those that `classic` and `pause` share."""
+"""The form of a step; `labels` are those that `classic` and `pause` share."""
 
 _ANY_TOOL: Final = "the name of one tool"
 _DIALECTS_OF: Final[dict[Writing, tuple[str, ...]]] = {
@@ -15,8 +15,8 @@ _DIALECTS_OF: Final[dict[Writing, tuple[str, ...]]] = {
     "labels": ("classic", "pause"),
     "tags": ("xml",),
 }
-"""The dialects that a writing belongs to; a turn written as an object belongs to all."""
-SENTENCES: Final = {
+"""The dialects that a form belongs to; an object belongs to all dialects."""
+ADVICE: Final = {
     "countless": "Your reply has too many lines, tags or marks to be read.",
     "passed on": (
         "Your {answer} stands under words that name a source, give an example or say that you do "
@@ -65,12 +65,12 @@ SENTENCES: Final = {
     ),
     "neither": "You wrote neither {an_action} nor {an_answer}.",
 }
-"""What is said of each defect; of several that a reply has, of the first one here."""
+"""The advice on each kind of problem; if a reply has several, the first one here is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What a dialect calls the parts of a turn.
+    """The names that a dialect has for the parts of a turn.
 
     `arguments` names the place of a call's arguments. `call` shows a call of `{tool}`, and `finish`
     an answer.
@@ -86,10 +86,10 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class DialectRules:
-    """How one dialect's replies are read.
+    """The rules for reading the replies of a dialect.
 
-    Tags `dialect_tags` hold words of a turn that other dialects take for hidden thinking; where
-    `several` calls a turn are allowed, each has an id.
+    The tags `dialect_tags` contain words of a turn that other dialects take for hidden thinking. If
+    a turn may have `several` calls, each gets an id.
     """
 
     name: str
@@ -98,7 +98,7 @@ class DialectRules:
     several: bool = False
 
     def notes_on(self, writing: Writing) -> tuple[str, ...]:
-        """Return a note where a step was written in another dialect than this one."""
+        """Return a note if a step was written in another dialect."""
         dialects = _DIALECTS_OF.get(writing, (self.name,))
         return () if self.name in dialects else (f"written in the {dialects[0]} dialect",)
 
@@ -106,28 +106,28 @@ class DialectRules:
 NO_DIALECT: Final = DialectRules(
     "any", Wording("call", "answer", "observation", "call", "call", "answer")
 )
-"""For replies whose advice nobody is shown."""
+"""The rules for replies for which no advice is shown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Defect:
-    """Why there is no step: the key of a sentence above, with what it says."""
+class ParseProblem:
+    """Why a reply has no step: a key of `ADVICE`, and the details for its text."""
 
     kind: str
-    problem: str = ""
+    detail: str = ""
     tool: str = ""
     notes: tuple[str, ...] = ()
 
-    def worded(self, wording: Wording) -> Unreadable:
-        """Return the advice about it: what it is, then the form that is right."""
-        sentence = SENTENCES[self.kind].format(
+    def to_advice(self, wording: Wording) -> Unreadable:
+        """Return the advice for the model: the problem, then the right form."""
+        sentence = ADVICE[self.kind].format(
             action=wording.action,
             an_action=_with_article(wording.action),
             answer=wording.answer,
             an_answer=_with_article(wording.answer),
             an_observation=_with_article(wording.observation),
             arguments=wording.arguments,
-            problem=self.problem,
+            problem=self.detail,
         )
         if self.kind == "arguments":
             right = wording.call.replace("{tool}", self.tool or _ANY_TOOL)

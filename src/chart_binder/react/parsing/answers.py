@@ -1,4 +1,4 @@
-"""The answer in a reply: the JSON object among an answer's words, and a reply of nothing else."""
+"""Reads answers: the JSON object in the text of an answer, and replies that are only an answer."""
 
 import html
 import re
@@ -8,8 +8,8 @@ from typing import Final, TypeAlias
 
 from chart_binder.react.parsing.advice import NO_DIALECT
 from chart_binder.react.parsing.attribution import (
-    holds_foreign,
-    is_given,
+    contains_foreign_words,
+    is_own_answer,
     is_withdrawn,
     without_thought,
 )
@@ -19,8 +19,8 @@ from chart_binder.react.parsing.lenient_json import (
     find_objects,
     read_strictly,
 )
-from chart_binder.react.parsing.lexer import speak
-from chart_binder.react.parsing.steps import FoundStep, first_step
+from chart_binder.react.parsing.lexer import visible_text
+from chart_binder.react.parsing.steps import LocatedStep, first_step
 from chart_binder.react.parsing.turns import ASKING, find_turn
 from chart_binder.react.steps import FinalAnswer
 
@@ -31,31 +31,31 @@ _FOREIGN: Final = re.compile(
     r"obs.*|observ.*|.*(?:search|tool|function|action|web)\w*(?:result|output|response)s?|tool|role"
     r"|searchresults?|toolcalls?|action|actioninput"
 )
-"""Keys that no answer has: those of a call, or of what a tool returned."""
+"""Keys that no answer has: those of a call or of a tool's result."""
 
 
 def read_answer_object(text: str, key: str = "") -> Answer:
-    """Return the one object in an answer's words, with notes on what was repaired.
+    """Return the only object in the text of an answer, with notes on repairs.
 
-    It may be fenced, amid prose, in a list or a string. Objects without `key` do not count beside
-    one that has it. Raises `LenientJSONError` with the defect.
+    The object may stand in a fence, in prose, in a list or in a string. Objects without `key` are
+    ignored if one has it. Raises `LenientJSONError` if there is no such object, or more than one.
     """
     bare = text.strip()
     if bare.startswith('"{') and (string := read_strictly(bare, 0)) is not None:
         text = str(string.value)
     if '"' not in text and "&quot;" in text:
         text = html.unescape(text)
-    found = list(_answers(text, key))
-    found = [each for each in found if _has(each[0], key)] or found
-    if not found:
+    answers = list(_answers(text, key))
+    answers = [answer for answer in answers if _has_key(answer[0], key)] or answers
+    if not answers:
         raise LenientJSONError("there is no JSON object in it")
-    if any(value != found[0][0] for value, _ in found):
+    if any(value != answers[0][0] for value, _ in answers):
         raise LenientJSONError("there are two different JSON objects in it")
-    _check_keys(found[0][0])
-    return found[0]
+    _check_keys(answers[0][0])
+    return answers[0]
 
 
-def _has(members: Mapping[str, object], key: str) -> bool:
+def _has_key(members: Mapping[str, object], key: str) -> bool:
     return not key or key in {name.strip().casefold() for name in members}
 
 
@@ -69,45 +69,47 @@ def _check_keys(members: Mapping[str, object]) -> None:
 
 
 def _answers(text: str, key: str) -> Iterator[Answer]:
-    """Yield the objects in an answer's words; none of them may be quoted."""
-    seen: object = None
-    last: tuple[int, dict[str, object]] | None = None
-    for at, found in find_objects(text, closed=True):
-        if isinstance(found.value, dict):
-            is_new = _has(found.value, key) and found.value != seen
-            if is_new and not is_given(text[:at], text[found.end :], is_labelled=True):
+    """Yield the objects in the text of an answer; none of them may be a quotation."""
+    previous: object = None
+    last_with_key: tuple[int, dict[str, object]] | None = None
+    for at, scanned in find_objects(text, closed=True):
+        if isinstance(scanned.value, dict):
+            is_new = _has_key(scanned.value, key) and scanned.value != previous
+            if is_new and not is_own_answer(text[:at], text[scanned.end :], is_labelled=True):
                 raise LenientJSONError(_QUOTED)
-            seen = found.value
-            last = (found.end, found.value) if _has(found.value, key) else last
-            yield found.value, found.notes
-    if last and is_withdrawn(text[last[0] :], last[1]):
+            previous = scanned.value
+            last_with_key = (
+                (scanned.end, scanned.value) if _has_key(scanned.value, key) else last_with_key
+            )
+            yield scanned.value, scanned.notes
+    if last_with_key and is_withdrawn(text[last_with_key[0] :], last_with_key[1]):
         raise LenientJSONError("the words behind it take it back")
 
 
-# An answer alone.
+# Replies that are only an answer.
 
 
 def whole_answer(reply: str) -> str | None:
-    """Return a reply that was asked for as an answer alone, which needs no label, or None."""
-    spoken = speak(reply)
-    turn = find_turn(spoken.text, NO_DIALECT)
+    """Return the answer in a reply to a request for the answer alone, without a label, or None."""
+    visible = visible_text(reply)
+    turn = find_turn(visible.text, NO_DIALECT)
     outcome = first_step(turn)
     if (
-        isinstance(outcome, FoundStep)
+        isinstance(outcome, LocatedStep)
         and isinstance(outcome.step, FinalAnswer)
-        and not spoken.undivided
+        and not visible.is_undivided
     ):
         return outcome.step.answer
-    is_broken_off = spoken.unclosed or turn.notes or turn.refused - {"unlabelled", "shown"}
+    is_broken_off = visible.is_unclosed or turn.notes or turn.rejections - {"unlabelled", "shown"}
     if outcome or is_broken_off or turn.ended_by or ASKING.search(turn.text):
         return None
     try:
         read_answer_object(turn.text)
     except LenientJSONError:
         return None
-    before = turn.text.partition("{")[0]
-    is_foreign = pattern("observed_key").search(turn.text) or holds_foreign(before)
-    return None if is_foreign or pattern("amid").search(before[-400:]) else turn.text.strip()
+    text_before = turn.text.partition("{")[0]
+    is_foreign = pattern("observed_key").search(turn.text) or contains_foreign_words(text_before)
+    return None if is_foreign or pattern("amid").search(text_before[-400:]) else turn.text.strip()
 
 
 _THOUGHT_TAGS: Final = frozenset({"thought", "thoughts"})
@@ -118,35 +120,43 @@ _OPENING_FENCE: Final = re.compile(
 
 
 def unlabelled_answer(reply: str, keys: Sequence[str] = ()) -> FinalAnswer | None:
-    """Return the answer in a reply that is nothing but one JSON object, or None.
+    """Return the answer in a reply that consists of one JSON object, or None.
 
-    The object may be fenced, and sentences may stand before it that are the model's own. It has the
-    first of `keys`, and none that is not one of them; without `keys` any object is taken.
+    The object may stand in a fence, and sentences of the model may precede it. It must have the
+    first of `keys` and no others than `keys`; without `keys` any object is accepted.
     """
-    spoken = speak(reply, _THOUGHT_TAGS)
-    turn = find_turn(spoken.text, NO_DIALECT)
-    is_broken_off = spoken.unclosed or turn.ended_by or turn.notes or turn.refused
+    visible = visible_text(reply, _THOUGHT_TAGS)
+    turn = find_turn(visible.text, NO_DIALECT)
+    is_broken_off = visible.is_unclosed or turn.ended_by or turn.notes or turn.rejections
     if is_broken_off or ASKING.search(turn.text) or not all(map(_is_allowed, turn.directives)):
         return None
     try:
-        objects = list(islice(find_objects(turn.said, closed=True), 2))
+        objects = list(islice(find_objects(turn.text_without_thoughts, closed=True), 2))
     except LenientJSONError:
         return None
     if len(objects) != 1 or not _has_keys(objects[0][1].value, keys):
         return None
     at, end = objects[0][0], objects[0][1].end
-    before, after = turn.text[:at], turn.text[end:].strip()
-    if fence := _OPENING_FENCE.search(before):
-        before, after = f"{before[: fence.start()]}\n", after.removeprefix(fence["mark"])
-    before = _THOUGHT_TAG.sub("\n", before)
-    if after or "```" in before or "~~~" in before or not is_given(before, is_labelled=False):
+    text_before, text_after = turn.text[:at], turn.text[end:].strip()
+    if fence := _OPENING_FENCE.search(text_before):
+        text_before, text_after = (
+            f"{text_before[: fence.start()]}\n",
+            text_after.removeprefix(fence["mark"]),
+        )
+    text_before = _THOUGHT_TAG.sub("\n", text_before)
+    if (
+        text_after
+        or "```" in text_before
+        or "~~~" in text_before
+        or not is_own_answer(text_before, is_labelled=False)
+    ):
         return None
-    notes = (*spoken.notes, "an answer without its label")
-    return FinalAnswer(turn.text[at:end], without_thought(before.strip()), notes)
+    notes = (*visible.notes, "an answer without its label")
+    return FinalAnswer(turn.text[at:end], without_thought(text_before.strip()), notes)
 
 
 def _is_allowed(directive: Directive) -> bool:
-    """Tell whether a label may stand in the reply: a thought's, or the object itself."""
+    """Return whether a directive may stand in the reply: the label of a thought, or the object."""
     is_object = directive.kind == "object" or directive.name.casefold() == "json"
     return is_object or (directive.kind == "thought" and not directive.is_tag)
 

@@ -1,4 +1,4 @@
-"""Whose words an answer stands under: the model's own, or somebody else's that it passes on."""
+"""Decides by the words around an answer whether it is the model's own or a quotation."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ _WRAPPER: Final = re.compile(
     r"|\A\s*\[\s*)?(?:(?:`{3,}|~{3,})[ ]?\w{0,12}\s*|`)?\Z",
     re.IGNORECASE,
 )
-"""Tags, a bracket, a fence that stand right before an object."""
+"""Tags, a bracket or a fence right before an object."""
 _MARKS: Final = (">", "]", '"', "“", "”", "»", "'", "--", "form is", "format is")
 _LIST_ITEM: Final = re.compile(r"\W{0,3}\d{1,2}[.)]\W|[-*+•–][ ]")
 _ITEM: Final = re.compile(r"[ \t*]{0,8}(\d{1,2})[.)]")
@@ -25,7 +25,7 @@ _LABEL: Final = re.compile(r"\b[A-Z]\d{1,3}\b(?:\.[A-Z]\d{1,3})?")
 """A label of the evidence: `C1.R2`."""
 _CODE_INDENT: Final = 4
 _NAME: Final = 2
-"""So few words before a colon name somebody or something."""
+"""At most this many words before a colon are a name."""
 _CLAUSE: Final = 4
 _THEIRS: Final = ("theirs", "read", "somebody_elses")
 _PLAN: Final = re.compile(r"\bplan\b[^\n]{0,40}:", re.IGNORECASE)
@@ -38,11 +38,11 @@ _DOUBTS: Final = (
     (False, "sentence", ("undecided",)),
     (False, "sentence", ("unready",)),
 )
-"""Whether a label stands before the words, which of them, and the patterns that all match there."""
+"""Signs of a quotation: with or without a label, which words, and patterns that all match there."""
 
 
-def holds_foreign(words: str) -> bool:
-    """Tell whether words before an answer observe, or hold a result or somebody else's line."""
+def contains_foreign_words(words: str) -> bool:
+    """Return whether words before an answer contain an observation, a result or another speaker."""
     folded = f"\n{fold(words)}\n"
     texts = {"foreign": folded, "called": folded, "results": f"\n{words.casefold()}\n"}
     is_held = any(pattern(name).search(text) for name, text in texts.items())
@@ -51,20 +51,22 @@ def holds_foreign(words: str) -> bool:
 
 def _is_observing(line: re.Match[str]) -> bool:
     word = re.sub(r"[ -]", "", line["word"])
-    rest = line["rest"]
+    words_after = line["rest"]
     is_cut = word.startswith("obser") and "observation".startswith(word)
-    is_short = word == "obs" and not rest[:1].isalnum()
-    is_prose = re.match(r"[ ]?(?:of|show|that|is|are|summary|analys|recap)", rest) is not None
+    is_short = word == "obs" and not words_after[:1].isalnum()
+    is_prose = (
+        re.match(r"[ ]?(?:of|show|that|is|are|summary|analys|recap)", words_after) is not None
+    )
     return not is_prose and (is_cut or is_short or is_like(word.rstrip("s")))
 
 
-# What stands above a label.
+# The words above a label.
 
 
-def is_introduced(text: str, at: int) -> bool:
-    """Tell whether the line above an answer's label introduces it as somebody else's.
+def is_attributed(text: str, at: int) -> bool:
+    """Return whether the line above an answer's label attributes it to somebody else.
 
-    A line that begins with signs or deep in belongs to what stands above all that do.
+    A label that begins with signs or is indented belongs to the line above all such lines.
     """
     start = text.rfind("\n", 0, at) + 1
     lead = re.match(r"\W*", text[start : at + 80].partition("\n")[0])[0]  # type: ignore[index]
@@ -80,40 +82,42 @@ def is_introduced(text: str, at: int) -> bool:
     sentence = _sentences(line[-_MAX_NEARBY:].strip(" \t*_`~"))[-1]
     is_led = sentence.endswith(_COLONS) and not pattern("own").search(sentence)
     is_theirs = is_led and any(pattern(name).search(sentence) for name in _THEIRS)
-    return is_theirs or introduces(line, is_labelled=True) or is_disowned(line)
+    return is_theirs or introduces_quotation(line, is_labelled=True) or is_disowned(line)
 
 
 def is_disowned(line: str) -> bool:
-    """Tell whether a line ends with a sentence which says that no answer follows it."""
+    """Return whether a line ends with a sentence that says that no answer follows."""
     sentence = _SENTENCE_END.split(line[-_MAX_NEARBY:].strip(" \t.!*_`#。！"))[-1]
     return any(pattern(name).search(sentence) for name in ("unready", "disowned"))
 
 
-def is_withdrawn(behind: str, members: Mapping[str, object]) -> bool:
-    """Tell whether the words behind an answer take it back, or choose a label not in its object."""
+def is_withdrawn(text_after: str, members: Mapping[str, object]) -> bool:
+    """Return whether the words after an answer withdraw it, or choose a label not in its object."""
     labels = set(filter(_LABEL.fullmatch, map(str, members.values())))
-    for sentence in _sentences(behind) if labels else ():
-        found = _LABEL.findall(sentence)
+    for sentence in _sentences(text_after) if labels else ():
+        mentioned = _LABEL.findall(sentence)
         chosen = [list(filter(None, choice)) for choice in pattern("chosen").findall(sentence)]
-        chosen += [found] if found and pattern("last").search(sentence) else []
+        chosen += [mentioned] if mentioned and pattern("last").search(sentence) else []
         if any(map(labels.isdisjoint, chosen)):
             return True
-    return any(pattern(name).search(behind) for name in ("unready", "withdrawn"))
+    return any(pattern(name).search(text_after) for name in ("unready", "withdrawn"))
 
 
 def _is_planned(text: str, at: int, above: list[str]) -> bool:
-    """Tell whether an answer is the next item of a numbered list of steps to come."""
+    """Return whether an answer is the next item of a numbered list of planned steps."""
     last = next((line for line in reversed(above) if line.strip()), "")
-    item, before = _ITEM.match(text, text.rfind("\n", 0, at) + 1), _ITEM.match(last)
-    is_next = item is not None and before is not None and int(item[1]) == int(before[1]) + 1
+    item, previous_item = _ITEM.match(text, text.rfind("\n", 0, at) + 1), _ITEM.match(last)
+    is_next = (
+        item is not None and previous_item is not None and int(item[1]) == int(previous_item[1]) + 1
+    )
     is_ahead = _ACTION.search(text, at) or any(map(_PLAN.search, above))
     return is_next and label_at(last) is None and bool(is_ahead)
 
 
-def introduces(line: str, *, is_labelled: bool = False) -> bool:
-    """Tell whether a line introduces somebody else's words: with a colon or an open clause.
+def introduces_quotation(line: str, *, is_labelled: bool = False) -> bool:
+    """Return whether a line introduces somebody else's words, with a colon or an open clause.
 
-    Beside an answer's label, a colon does only behind a name or a verb of saying.
+    Above the label of an answer, a colon does so only after a name or a verb of saying.
     """
     line = _TAGS.sub("", line[-_MAX_NEARBY:]).strip(" \t*_`~")
     sentence = _SENTENCE_END.split(line)[-1]
@@ -125,15 +129,15 @@ def introduces(line: str, *, is_labelled: bool = False) -> bool:
     return is_led and not pattern("own").search(sentence)
 
 
-# What stands before an object.
+# The words before an object.
 
 
-def is_given(before: str, after: str = "", *, is_labelled: bool) -> bool:
-    """Tell whether the model gives an object as its answer, by the words around it.
+def is_own_answer(text_before: str, text_after: str = "", *, is_labelled: bool) -> bool:
+    """Return whether the words around an object show that it is the model's own answer.
 
-    Under a label they must not say that it does not; without one they must leave no doubt.
+    Under a label they must not contradict that; without a label they must leave no doubt.
     """
-    bare = _WRAPPER.sub("", before[-_MAX_NEARBY:]) if is_labelled else before
+    bare = _WRAPPER.sub("", text_before[-_MAX_NEARBY:]) if is_labelled else text_before
     nearby = bare[-_MAX_NEARBY:].strip()
     lines = [line.strip(" \t*_#") for line in nearby.split("\n")]
     line = lines[-1] if is_labelled else without_thought(lines[-1])
@@ -152,74 +156,80 @@ def is_given(before: str, after: str = "", *, is_labelled: bool) -> bool:
             return False
     is_last = bare.rstrip(" \t*_").endswith("\n")
     if is_labelled:
-        return not _is_shown(before, after) and (not line or _is_told(line, is_last=is_last))
-    is_open = re.search("[<>|]", bare) or holds_foreign(bare) or _is_open(nearby)
+        return not _is_embedded(text_before, text_after) and (
+            not line or _allows_answer(line, is_last=is_last)
+        )
+    is_open = re.search("[<>|]", bare) or contains_foreign_words(bare) or _is_open(nearby)
     is_sourced = any(_names_source(words) for above in lines for words in _sentences(above))
-    is_passed_on = is_sourced or any(introduces(above.rstrip(" :：")) for above in lines[:-1])
-    return not nearby or (not (is_open or is_passed_on) and _leads_up(line, is_last=is_last))
+    is_passed_on = is_sourced or any(
+        introduces_quotation(above.rstrip(" :：")) for above in lines[:-1]
+    )
+    return not nearby or (not (is_open or is_passed_on) and _precedes_answer(line, is_last=is_last))
 
 
-def _is_shown(before: str, after: str) -> bool:
-    """Tell whether an object under a label stands in a quotation, a list or amid a sentence."""
-    line = before.rpartition("\n")[2].lstrip()
-    is_listed = before.rstrip().endswith("[") != after.lstrip().startswith("]")
-    is_quoted = line.startswith((">", "＞")) or ("```" in before and label_at(line) is not None)
-    return is_listed or is_quoted or pattern("not_after").match(after) is not None
+def _is_embedded(text_before: str, text_after: str) -> bool:
+    """Return whether an object under a label stands in a quotation, a list or a sentence."""
+    line = text_before.rpartition("\n")[2].lstrip()
+    is_listed = text_before.rstrip().endswith("[") != text_after.lstrip().startswith("]")
+    is_quoted = line.startswith((">", "＞")) or (
+        "```" in text_before and label_at(line) is not None
+    )
+    return is_listed or is_quoted or pattern("not_after").match(text_after) is not None
 
 
-def _is_told(line: str, *, is_last: bool) -> bool:
-    """Tell whether the line before an object under a label lets it be the answer."""
+def _allows_answer(line: str, *, is_last: bool) -> bool:
+    """Return whether the line before an object under a label allows it to be the answer."""
     if line.endswith(_COLONS):
-        return not introduces(line, is_labelled=True)
-    is_led = line.startswith(">") or line.endswith(_MARKS) or introduces(line)
+        return not introduces_quotation(line, is_labelled=True)
+    is_led = line.startswith(">") or line.endswith(_MARKS) or introduces_quotation(line)
     return line.endswith((".", "!", "?", "。")) or (is_last and not is_led)
 
 
-def _leads_up(line: str, *, is_last: bool) -> bool:
-    """Tell whether a line is a sentence of the model's own, or announces its answer.
+def _precedes_answer(line: str, *, is_last: bool) -> bool:
+    """Return whether a line is a sentence of the model, or announces its answer.
 
-    A line that `is_last` may lack the full stop.
+    If it `is_last`, it may lack the full stop.
     """
     sentence = _sentences(line)[-1]
     if line.startswith((">", "＞")) or _LIST_ITEM.match(line) or not _WORD.search(line):
         return False
     is_read = pattern("read").search(sentence) is not None
     if line.endswith(_COLONS) or pattern("points").search(sentence):
-        return not is_read and _announces(sentence.strip(" .:：*"))
+        return not is_read and _announces_answer(sentence.strip(" .:：*"))
     is_whole = line.endswith((".", "!", "。", "！")) and not line.endswith("..")
     is_ended = is_last and line[-1].isalnum() and not pattern("function_word").search(line)
-    if not (is_whole or is_ended) or introduces(sentence):
+    if not (is_whole or is_ended) or introduces_quotation(sentence):
         return False
-    # A sentence about something read says what was read, rather than where the object was.
+    # A sentence about something that was read must say what it was, not where the object is from.
     is_clause = len(sentence.split()) >= _CLAUSE and not pattern("without_a_clause").match(sentence)
     return not is_read or (is_whole and is_clause and not pattern("object").search(sentence))
 
 
 def _names_source(sentence: str) -> bool:
-    """Tell whether a sentence has only a source (`According to Discogs`)."""
+    """Return whether a sentence only names a source (`According to Discogs`)."""
     clause = re.split("[:：]", sentence)[-1].strip()
     return len(clause.split()) <= _CLAUSE and bool(pattern("without_a_clause").match(clause))
 
 
-def _announces(sentence: str) -> bool:
-    """Tell whether a sentence before a colon ends with words for the model's own answer."""
+def _announces_answer(sentence: str) -> bool:
+    """Return whether a sentence before a colon ends with words for the model's answer."""
     clause = re.split(r"[,，;；、–—]\s*", sentence)[-1].strip()
     return kind_of(clause) == "answer" or pattern("announcement").fullmatch(clause) is not None
 
 
 def _is_open(words: str) -> bool:
-    """Tell whether a quotation or a bracket is still open at the end of some words."""
+    """Return whether a quotation or a bracket is open at the end of some words."""
     if words.count('"') % 2 or words.count("`") % 2:
         return True
     return any(words.count(pair[0]) > words.count(pair[1]) for pair in _PAIRS)
 
 
 def _sentences(text: str) -> list[str]:
-    """Return the sentences of a text without full stops, or one that is empty."""
+    """Return the sentences of a text without full stops, or one empty sentence."""
     return list(filter(None, map(str.strip, _SENTENCE_END.split(text)))) or [""]
 
 
 def without_thought(words: str) -> str:
-    """Return words without the label of a thought that they begin with."""
+    """Return words without the label of a thought at their beginning."""
     label = label_at(words.partition("\n")[0])
-    return words[label.value :].strip() if label and label.kind == "thought" else words
+    return words[label.content_start :].strip() if label and label.kind == "thought" else words

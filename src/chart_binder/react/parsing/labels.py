@@ -1,7 +1,7 @@
-"""Labels: the words at the beginning of a line that say what follows (`Action:`, `Final Answer:`).
+"""Finds labels, words at the beginning of a line that say what follows (`Final Answer:`), and tags.
 
-A label is known by its words in any case and decoration (`**Action 1:**`, `### Action`,
-`[Action]`, `1. Action -`), in the languages that models fall into.
+A label is recognized by its words in any case and decoration (`**Action 1:**`, `### Action`,
+`[Action]`, `1. Action -`), in the languages that models use.
 """
 
 import re
@@ -16,16 +16,16 @@ from typing import Any, Final, Literal, TypeAlias
 
 import tomli
 
-from chart_binder.react.parsing.lexer import see, without_markup
+from chart_binder.react.parsing.lexer import normalize_characters, without_markup
 
 Kind: TypeAlias = Literal[
     "thought", "action", "input", "answer", "observation", "speaker", "pause",
     "call", "calls", "object", "named"
 ]  # fmt: skip
-"""What a label or a tag announces; `call` and `calls` are tags alone, the last two bare calls."""
+"""What a label or a tag announces; `call` and `calls` are tags, the last two are bare calls."""
 
 MAX_DIRECTIVES: Final = 256
-"""How many labels, and how many tags, of one reply are looked at."""
+"""The largest number of labels, and of tags, that are read in one reply."""
 WORDS: Final = tomli.loads((files(__package__) / "words.toml").read_text("utf-8"))
 
 
@@ -37,7 +37,7 @@ def pattern(name: str) -> re.Pattern[str]:
 
 
 def meanings(table: str) -> dict[str, Any]:
-    """Return a table of `words.toml` as what each word means."""
+    """Return the meaning of each word in a table of `words.toml`."""
     return {word: meaning for meaning, words in WORDS[table].items() for word in words.split()}
 
 
@@ -45,27 +45,29 @@ _RESULTS: Final = frozenset(
     {"result", "results", "output", "outputs", "response", "responses", "returned", "returns"}
 )
 _TOOLS: Final = frozenset({"tool", "function", "action", "search", "web", "api", "call", "query"})
-"""A word of `_RESULTS` behind one of these, or a name with an underscore, is an observation."""
+"""A word of `_RESULTS` after one of these or after an underscore is an observation."""
 _OUTPUTS: Final = ("result", "results", "output", "outputs")
 _NAMED: Final = [[name] for name in _TOOLS]
 _STOP_WORDS: Final = frozenset(WORDS["stop_words"].split())
 _PREPOSITIONS: Final = ("based", "from", "given", "considering", "according")
 _SUMMARIES: Final = frozenset({"summary", "analysis", "recap"})
 _ASKING: Final = ("action", "input", "answer", "observation")
-"""The kinds that are known without a colon, before an object or alone on a line, and the last words
-of labels that a dash may follow; of others it may be prose."""
+"""The kinds that need no colon before an object or alone on a line.
+
+Also the last words of labels before a dash; other words before a dash may be prose.
+"""
 _MAX_LINES: Final = 2048
 _MOST_WORDS: Final = 7
 _MAX_NEARBY: Final = 400
 _LIKENESS: Final = 0.85
 _LETTERS: Final = str.maketrans("0135аеорсхіѕᎾꮎο", "oiesaeopcxisooo")
-"""Letters and digits that look like others."""
-# What no label lacks: a sign behind its words, or around them, or the end of its line.
+"""Letters and digits that resemble others."""
+# Every label has a sign after or around its words, or ends its line.
 _SIGN: Final = re.compile(
     r"[:：∶=#*\[【✿`]|&gt;|-[ >-]|[—–{]|(?<=\n)(?:PAUSE|[ ]{0,8}[^\W\d_][\w ]{1,24}\n)"
     r"|(?<=\n)\W{0,8}Observation "
 )
-# A line begins: bullets, numbers, headings, emoji; then signs of emphasis or brackets.
+# The beginning of a line: bullets, numbers, headings, emoji; then signs of emphasis or brackets.
 _LABEL: Final = re.compile(
     r"\n(?P<lead>[ \t]*+(?>(?:(?:[-*+•]|\(?[\da-z]\d?[.)]|\#{1,6}|\*{1,3}\d{1,2}[.)]"
     r"|[Ss]tep[ ]\d{1,2}[:.)]"
@@ -83,17 +85,18 @@ _LABEL: Final = re.compile(
 
 @dataclass(slots=True)
 class Directive:
-    """A label, a tag or a bare call in a reply: where it begins, and where its words do.
+    """A label, a tag or a bare call in a reply: where it begins, and where its content does.
 
-    `end` is where its words end for sure (closing tag, fence, or the text's end), `after` the place
-    behind that. A tag without words of its own is `closed`. One that `is_shown` is quoted.
+    `end` is where the content ends at the latest (closing tag, fence, or end of the text), and
+    `tag_end` is the place after a closing tag. A tag that ends there is `closed`. A directive that
+    `is_shown` is quoted.
     """
 
     kind: Kind
     start: int
-    value: int
+    content_start: int
     end: int
-    after: int
+    tag_end: int
     name: str = ""
     attributes: str = ""
     is_tag: bool = False
@@ -104,7 +107,7 @@ class Directive:
 
 
 def find_labels(text: str) -> list[Directive]:
-    """Return the labels that begin a line, in order, `MAX_DIRECTIVES` at most."""
+    """Return at most `MAX_DIRECTIVES` labels that begin a line, in order."""
     return list(islice(_labels(text), MAX_DIRECTIVES))
 
 
@@ -121,16 +124,16 @@ def _labels(text: str) -> Iterator[Directive]:
 
 
 def label_at(line: str) -> Directive | None:
-    """Return the label that a line begins with, if it does."""
+    """Return the label at the beginning of a line, or None."""
     label = _LABEL.match(f"\n{line}")
     kind = _kind(label) if label else None
     return Directive(kind, 0, label.end() - 1, len(line), len(line)) if label and kind else None
 
 
 def begins_observation(line: str) -> bool:
-    """Tell whether a line behind an action begins an observation, however disguised or misspelt."""
-    seen = without_markup(see(line.lstrip()[:_MAX_NEARBY]))
-    bare = re.sub(r"\A(?:`{3,}|[ ]{0,3}(?:<|&lt;)/?)(?=\w)", "", seen).replace("&gt;", ":")
+    """Return whether a line after an action begins an observation, perhaps misspelt."""
+    visible = without_markup(normalize_characters(line.lstrip()[:_MAX_NEARBY]))
+    bare = re.sub(r"\A(?:`{3,}|[ ]{0,3}(?:<|&lt;)/?)(?=\w)", "", visible).replace("&gt;", ":")
     label = label_at(bare)
     if label is None and bare != line.lstrip()[:_MAX_NEARBY]:
         label = label_at(re.sub(r"[> ].*|\Z", ":", bare, count=1))
@@ -159,7 +162,7 @@ def _kind(label: re.Match[str]) -> Kind | None:
 
 
 def _stands_alone(label: re.Match[str], kind: Kind) -> bool:
-    """Tell whether a label needs no colon: a heading, alone on its line, before an object."""
+    """Return whether a label needs no colon: a heading, alone on its line, or before an object."""
     words = label["words"]
     is_set_off = "#" in label["lead"] or bool(label["open"] and label["close"])
     is_alone = label["end"] is not None and not words[0].islower() and _is_exact(words)
@@ -174,7 +177,7 @@ def _is_exact(words: str) -> bool:
 
 @lru_cache(4096)
 def kind_of(words: str) -> Kind | None:
-    """Return what the words of a label announce, or None where they are no label."""
+    """Return what the words of a label announce, or None if they are not a label."""
     bare = fold(re.sub(r"\b\d+\b|_", " ", words)).replace("'", "").replace("’", "").replace("-", "")
     parts = re.findall(r"[^\W\d_]+", bare)
     if not parts or parts[0] in _PREPOSITIONS:
@@ -198,7 +201,7 @@ def kind_of(words: str) -> Kind | None:
 
 
 def fold(text: str) -> str:
-    """Return a text without case, accents or letters that look like others."""
+    """Return a text without case and accents, and with similar letters unified."""
     if text.isascii():
         return text.lower().translate(_LETTERS) if not text.isalpha() else text.lower()
     apart = unicodedata.normalize("NFKD", text.casefold())
@@ -208,8 +211,8 @@ def fold(text: str) -> str:
 
 @lru_cache(4096)
 def is_like(word: str) -> bool:
-    """Tell whether a folded word is the one for an observation, perhaps misspelt."""
-    if not 8 <= len(word) <= 14:  # noqa: PLR2004 (letters, give or take three)
+    """Return whether a folded word is `observation`, perhaps misspelt."""
+    if not 8 <= len(word) <= 14:  # noqa: PLR2004 (eleven letters, plus or minus three)
         return False
     return SequenceMatcher(None, word, "observation").ratio() >= _LIKENESS
 
@@ -237,22 +240,22 @@ _MAX_TRIES: Final = 4
 
 
 def find_tags(text: str) -> list[Directive]:
-    """Return the tags that announce something, in order, each with where its words end.
+    """Return the tags that announce something, in order, each with the end of its content.
 
-    Words in a tag that is never closed go on to the end of the text.
+    The content of a tag that is never closed ends with the text.
     """
     if "<" not in text:
         return []
-    every = list(islice(_TAG.finditer(text), 8 * MAX_DIRECTIVES))
-    closed = {mark["name"] for mark in every if mark["slash"]}
-    kinds = ((mark, _kind_of(mark, closed)) for mark in every)
+    tags = list(islice(_TAG.finditer(text), 8 * MAX_DIRECTIVES))
+    closed = {mark["name"] for mark in tags if mark["slash"]}
+    kinds = ((mark, _kind_of(mark, closed)) for mark in tags)
     marks = list(islice(((mark, kind) for mark, kind in kinds if kind), MAX_DIRECTIVES))
     places = (place for place, (mark, _) in enumerate(marks) if not mark["slash"])
     return [_directive(text, marks, place) for place in places]
 
 
 def _kind_of(mark: re.Match[str], closed: set[str]) -> Kind | None:
-    """Return what a tag announces; one with an underscore in its name is named as a tool."""
+    """Return what a tag announces; a tag with an underscore in its name is the call of a tool."""
     name = mark["name"].casefold()
     folded = name.replace("_", "").replace("-", "")
     if kind := _TAGS.get(folded):
@@ -266,28 +269,28 @@ def _kind_of(mark: re.Match[str], closed: set[str]) -> Kind | None:
 def _directive(text: str, marks: list[tuple[re.Match[str], Kind]], place: int) -> Directive:
     mark, kind = marks[place]
     closed = mark["attributes"].endswith("/")
-    end = after = mark.end() if closed else len(text)
+    end = tag_end = mark.end() if closed else len(text)
     tries = 0
-    for other, other_kind in [] if closed else marks[place + 1 :]:
-        if other_kind != kind or (not other["slash"] and kind != "call"):
+    for later, later_kind in [] if closed else marks[place + 1 :]:
+        if later_kind != kind or (not later["slash"] and kind != "call"):
             continue
-        if other["slash"] and other["name"] != mark["name"] and "_" in other["name"] + mark["name"]:
+        if later["slash"] and later["name"] != mark["name"] and "_" in later["name"] + mark["name"]:
             continue
         tries += 1
-        is_inside = tries < _MAX_TRIES and _in_string(text, mark.end(), other.start())
-        if is_inside or not (other["slash"] or text[mark.end() : other.start()].strip()):
+        is_inside = tries < _MAX_TRIES and _in_string(text, mark.end(), later.start())
+        if is_inside or not (later["slash"] or text[mark.end() : later.start()].strip()):
             continue
-        # the next call ends one that is never closed
-        closed = bool(other["slash"])
-        end, after = other.start(), other.end() if closed else other.start()
+        # the next call ends a call that is never closed
+        closed = bool(later["slash"])
+        end, tag_end = later.start(), later.end() if closed else later.start()
         break
     attributes = mark["attributes"].strip().rstrip("/").strip()
-    places = (mark.start(), mark.end(), end, after)
+    places = (mark.start(), mark.end(), end, tag_end)
     return Directive(kind, *places, mark["name"].casefold(), attributes, is_tag=True, closed=closed)
 
 
 def _in_string(text: str, start: int, at: int) -> bool:
-    """Tell whether a place is inside a JSON string of an object that begins at `start`."""
+    """Return whether a place is inside a JSON string of an object that begins at `start`."""
     if not text[start : start + 80].lstrip().startswith("{"):
         return False
     inside = text[max(start, at - 4000) : at]
@@ -295,13 +298,15 @@ def _in_string(text: str, start: int, at: int) -> bool:
     return is_odd and '"' in text[at : at + 400].partition("\n")[0]
 
 
-def is_talked_about(text: str, tag: Directive) -> bool:
-    """Tell whether a tag stands amid words, so that it is mentioned rather than used."""
+def is_mentioned(text: str, tag: Directive) -> bool:
+    """Return whether a tag stands among words, so that it is mentioned and not used."""
     line = text[text.rfind("\n", 0, tag.start) + 1 : tag.start]
-    before = re.sub(r"<[^<>]*>", "", line[-400:]).rstrip()
-    return re.search(r"\w", before) is not None and before[-1] not in ".!?:;>)]}*。！？：*`"
+    text_before = re.sub(r"<[^<>]*>", "", line[-400:]).rstrip()
+    return (
+        re.search(r"\w", text_before) is not None and text_before[-1] not in ".!?:;>)]}*。！？：*`"
+    )
 
 
 def is_known_tag(name: str) -> bool:
-    """Tell whether a tag has a name of its own rather than that of a tool."""
+    """Return whether a tag has a name of the protocol and not that of a tool."""
     return name.replace("_", "").replace("-", "") in _TAGS

@@ -1,6 +1,7 @@
-"""JSON as models write it: strict JSON first, then repairs that leave only one meaning.
+"""Reads JSON as models write it: as strict JSON, or with repairs that leave only one meaning.
 
-`json-repair` needs seconds for 10 kB of braces, takes the last of several objects, passes infinity.
+The library `json-repair` is not used, because it needs seconds for 10 kB of braces, takes the last
+of several objects, and accepts infinity.
 """
 
 import json
@@ -14,17 +15,17 @@ from typing import Final, NoReturn
 
 MAX_DEPTH: Final = 50
 MAX_PIECES: Final = 1200
-"""How many pieces a value that needs repairs may have; one that needs none may have any number."""
+"""The largest number of pieces of a value that needs repairs; strict JSON has no limit."""
 _MAX_OBJECTS: Final = 16
 _CLOSERS: Final = {'"': '"', "'": "'", "“": '”“"', "”": '”"', "‘": "’‘'", "’": "’'"}
-"""A quotation mark with the marks that close it."""
+"""Each quotation mark with the marks that close it."""
 _LITERALS: Final = {
     "true": "true",
     "false": "false",
     **dict.fromkeys(("null", "none", "undefined"), "null"),
 }
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\n": ""}
-# Every quantifier is possessive: a pattern that does not match gives up without trying again.
+# All quantifiers are possessive, so that a pattern that does not match fails without backtracking.
 _SPACE: Final = re.compile(r"[\s\ufeff\u200b]*+")
 _KEY: Final = re.compile(r"[\w$][\w$-]{0,63}+")
 _MEMBER: Final = re.compile(
@@ -34,13 +35,13 @@ _COMMENT: Final = re.compile(r"(?:#|//)[^\n]*+|/\*(?>(?:[^*]++|\*(?!/))*)(?:\*/)
 _WORDS: Final = re.compile(r"(?>(?:(?!\s(?:#|//)|/\*)[^,，;{}\[\]()\"“”\n]){1,400})")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*+)(?:\.\d++)?(?:[eE][+-]?\d++)?")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.)|\Z)", re.DOTALL)
-# What may stand behind the mark that closes a string, by the bracket that closes what it is in.
-_BEHIND_STRING: Final = {
+# What may follow the end of a string, by the closing bracket of the object, list or call around it.
+_AFTER_STRING: Final = {
     "]": r"{space}(?:[,，\]}}/]|\Z|```)|\s++\#",
     "}": r"{space}(?:[}}\]/]|\Z|```|[,，]{space}(?:\Z|[}}/#]|{member}))|\s++\#"
     r"|[^\S\n]*+\n{space}(?:{member})",
 }
-_BEHIND_STRING[")"] = rf"{_BEHIND_STRING['}']}|{{space}}(?:[)）]|[,，]{{space}}\))"
+_AFTER_STRING[")"] = rf"{_AFTER_STRING['}']}|{{space}}(?:[)）]|[,，]{{space}}\))"
 _INCHES: Final = re.compile(r"[ )-]\w")
 
 
@@ -70,7 +71,7 @@ _NO_LAST: Final = {
 
 
 class LenientJSONError(ValueError):
-    """A value cannot be read; the text is one clause that names the defect."""
+    """A value cannot be read; the text is a clause that says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +94,19 @@ class Scanned:
 
 
 def read_json(text: str) -> tuple[dict[str, object], tuple[str, ...]]:
-    """Return the first JSON object in `text`, with notes on what was repaired.
+    """Return the first JSON object in `text`, with notes on repairs.
 
-    Raises `LenientJSONError` if it cannot be read: what follows it may be a part of it.
+    Raises `LenientJSONError` if it cannot be read, because the text after it may be a part of it.
     """
     if '{"' not in text:
         text = text.replace('\\"', '"')  # an object in a string
-    for _, found in find_objects(text):
-        return dict(found.value), found.notes  # type: ignore[call-overload]
+    for _, scanned in find_objects(text):
+        return dict(scanned.value), scanned.notes  # type: ignore[call-overload]
     raise LenientJSONError("there is no JSON object in it")
 
 
 def find_objects(text: str, *, closed: bool = False) -> Iterator[tuple[int, Scanned]]:
-    """Yield the JSON objects in a text, each with its place; braces around mere words are none."""
+    """Yield the JSON objects in a text, each with its place; braces around words are skipped."""
     at = text.find("{")
     for _ in range(_MAX_OBJECTS):
         if at < 0:
@@ -113,9 +114,9 @@ def find_objects(text: str, *, closed: bool = False) -> Iterator[tuple[int, Scan
         end = at + 1
         if opens_object(text, at):
             fence = text.find("```", at)
-            found = scan(text, at, fence if fence >= 0 else len(text), closed=closed)
-            end = found.end
-            yield at, found
+            scanned = scan(text, at, fence if fence >= 0 else len(text), closed=closed)
+            end = scanned.end
+            yield at, scanned
         at = text.find("{", end)
     raise LenientJSONError("there are too many braces in it")
 
@@ -123,12 +124,12 @@ def find_objects(text: str, *, closed: bool = False) -> Iterator[tuple[int, Scan
 def scan(text: str, start: int, limit: int | None = None, *, closed: bool = False) -> Scanned:
     """Read the object or list that begins at `start`, or the `(name=value, ...)` of a call.
 
-    Strict JSON may end anywhere; a value that needs repairs must end before `limit`. Repaired is
-    what leaves one meaning; a missing last bracket is, unless the value must be `closed`. Raises
-    `LenientJSONError` for everything else.
+    Strict JSON may end anywhere; a value that needs repairs must end before `limit`. A value is
+    repaired if only one meaning is possible. A missing last bracket is repaired, too, unless the
+    value must be `closed`. Raises `LenientJSONError` in all other cases.
     """
     strict = read_strictly(text, start)
-    return strict or _Reader(text, start, limit, is_closed=closed).read()
+    return strict or _Repairer(text, start, limit, is_closed=closed).read()
 
 
 def scan_string(text: str, start: int, limit: int) -> Scanned:
@@ -136,15 +137,15 @@ def scan_string(text: str, start: int, limit: int) -> Scanned:
     strict = None if text.startswith('"""', start) else read_strictly(text, start)
     if strict is not None and strict.end <= limit:
         return strict
-    reader = _Reader(text, start, limit)
-    value = reader.string(")")
+    reader = _Repairer(text, start, limit)
+    value = reader.read_string(")")
     return Scanned(value, reader.pos, tuple(reader.repairs))
 
 
 def scan_quoted(text: str) -> Scanned | None:
-    """Read the string that a text begins with; None where its mark only begins a word.
+    """Read the string at the beginning of a text; None if its mark only begins a word.
 
-    Raises `LenientJSONError` where the string is never closed.
+    Raises `LenientJSONError` if the string is never closed.
     """
     if not opens_string(text[:1]):
         return None
@@ -157,9 +158,10 @@ def scan_quoted(text: str) -> Scanned | None:
 
 
 def read_strictly(text: str, start: int) -> Scanned | None:
-    """Return the JSON value that begins at `start`, or None where the text is not quite JSON.
+    """Return the JSON value that begins at `start`, or None if it is not strict JSON.
 
-    Raises `LenientJSONError` for what no repair can help, such as NaN or a key with two values.
+    Raises `LenientJSONError` for a value that cannot be repaired, such as NaN or a key with two
+    values.
     """
     try:
         value, end = _DECODER.raw_decode(text, start)
@@ -170,58 +172,62 @@ def read_strictly(text: str, start: int) -> Scanned | None:
     opened = text.count("[", start, end) + text.count("{", start, end)
     if opened > MAX_DEPTH and is_deep(value):
         raise LenientJSONError(f"it is nested more than {MAX_DEPTH} deep")
-    if "\\u" in text[start:end]:  # half a surrogate pair may be written so
+    if "\\u" in text[start:end]:  # it may be half a surrogate pair
         value = json.loads(encodable_text(json.dumps(value, ensure_ascii=False)))
     return Scanned(value, end)
 
 
 def skip_space(text: str, start: int) -> int:
     """Return the place of the next character that is not white space."""
-    found = _SPACE.match(text, start)
-    return found.end() if found else start
+    match = _SPACE.match(text, start)
+    return match.end() if match else start
 
 
 def opens_string(char: str) -> bool:
-    """Tell whether a character is a quotation mark that can begin a string."""
+    """Return whether a character is a quotation mark that can begin a string."""
     return char in _CLOSERS
 
 
 def opens_object(text: str, at: int) -> bool:
-    """Tell whether the brace at `at` begins an object rather than stands around words."""
+    """Return whether the brace at `at` begins an object and does not just enclose words."""
     inside = skip_space(text, at + 1)
     return text[inside : inside + 1] in "}/#`«„「＂" or begins_member(text, inside)
 
 
 def begins_member(text: str, start: int) -> bool:
-    """Tell whether a quoted key, or an unquoted one with its colon, stands here."""
+    """Return whether a quoted key, or an unquoted key with a colon, begins at `start`."""
     return _MEMBER.match(text, start) is not None
 
 
 def is_deep(value: object) -> bool:
-    """Tell whether a value is nested deeper than `MAX_DEPTH`."""
+    """Return whether a value is nested deeper than `MAX_DEPTH`."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(MAX_DEPTH):
-        inner = (each.values() if isinstance(each, dict) else each for each in level)
-        level = [child for each in inner for child in each if isinstance(child, dict | list)]
+        values = (
+            container.values() if isinstance(container, dict) else container for container in level
+        )
+        level = [
+            child for container in values for child in container if isinstance(child, dict | list)
+        ]
         if not level:
             return False
     return True
 
 
 def encodable_text(text: str) -> str:
-    """Return a text that can be encoded: half a surrogate pair becomes U+FFFD."""
+    """Replace each half of a surrogate pair in a text by U+FFFD, so that it can be encoded."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        # escapes join pairs, faster than a codec that fails
+        # escapes join the pairs; this is faster than a codec that fails
         joined: str = json.loads(json.dumps(text))
         marked = joined.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-        return marked.replace("\ufffd" * 3, "\ufffd")  # a mark for each byte of a half
+        return marked.replace("\ufffd" * 3, "\ufffd")  # one for each byte of the half
     return text
 
 
 def object_of(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    """Return an object's members; one key with two different values has no one meaning."""
+    """Return the members of an object, or raise `LenientJSONError` for a key with two values."""
     members: dict[str, object] = {}
     for key, value in pairs:
         if key in members and members[key] != value:
@@ -246,8 +252,8 @@ _DECODER: Final = json.JSONDecoder(
 )
 
 
-class _Reader:
-    """Writes one object, list or call again as strict JSON, piece by piece, and has that read."""
+class _Repairer:
+    """Rewrites one object, list or call as strict JSON, piece by piece, and reads that."""
 
     __slots__ = ("brackets", "is_closed", "last", "limit", "pieces", "pos", "repairs", "text")
 
@@ -258,18 +264,18 @@ class _Reader:
         self.is_closed = is_closed
         self.repairs: dict[Repair, None] = {}  # in order
         self.pieces: list[str] = []
-        self.last = "["  # the last character that was written
-        self.brackets: list[str] = []  # those that will close what is open
+        self.last = "["  # the last character written
+        self.brackets: list[str] = []  # the closing brackets of open objects, lists and calls
 
     def read(self) -> Scanned:
-        """Read from a bracket to the one that closes it."""
+        """Read from a bracket to its closing bracket."""
         while self.brackets or not self.pieces:
             ended = self.pos
             self.skip()
             if self.pos >= self.limit:
-                self.end()
+                self.write_end()
             else:
-                self.piece(is_new_line="\n" in self.text[ended : self.pos])
+                self.write_next(is_new_line="\n" in self.text[ended : self.pos])
         try:
             value = _DECODER.decode(" ".join(self.pieces))
         except json.JSONDecodeError as error:
@@ -277,22 +283,22 @@ class _Reader:
         return Scanned(value, self.pos, tuple(self.repairs))
 
     def skip(self) -> None:
-        """Pass white space and comments."""
+        """Skip white space and comments."""
         self.pos = min(skip_space(self.text, self.pos), self.limit)
         while comment := _COMMENT.match(self.text, self.pos, self.limit):
             self.repairs[Repair.COMMENT] = None
-            self.spend("")
+            self.write("")
             self.pos = min(skip_space(self.text, comment.end()), self.limit)
 
-    def spend(self, piece: str) -> None:
-        """Write a piece, as long as there are not too many, so that the work has an end."""
+    def write(self, piece: str) -> None:
+        """Write a piece, or raise `LenientJSONError` if there are too many."""
         self.pieces.append(piece)
         self.last = piece[-1:] or self.last
         if len(self.pieces) > MAX_PIECES:
             raise LenientJSONError("it is too long to be repaired, and it is not strict JSON")
 
-    def end(self) -> None:
-        """Write the last bracket where it alone is missing."""
+    def write_end(self) -> None:
+        """Write the last bracket if nothing else is missing."""
         is_whole = self.last not in "{[,:" and len(self.brackets) == 1
         if not is_whole or self.is_closed or Repair.INNER_QUOTES in self.repairs:
             raise LenientJSONError(f"it ends without the closing {self.brackets[-1]}")
@@ -300,9 +306,9 @@ class _Reader:
         self.close()
 
     def close(self) -> None:
-        self.spend("]" if self.brackets.pop() == "]" else "}")
+        self.write("]" if self.brackets.pop() == "]" else "}")
 
-    def piece(self, *, is_new_line: bool) -> None:
+    def write_next(self, *, is_new_line: bool) -> None:
         """Write the next bracket, sign, string or word."""
         char, closer = self.text[self.pos], self.brackets[-1] if self.brackets else ""
         if char == closer:
@@ -310,15 +316,15 @@ class _Reader:
                 self.drop_comma()
             self.close()
         elif char in ",，":
-            self.spend(",")
+            self.write(",")
         elif char in ":：=" and closer != "]":
             self.repairs |= {} if char == ":" else {Repair.COLON: None}
-            self.spend(":")
+            self.write(":")
         else:
             if self.last not in "{[,:" and is_new_line and begins_member(self.text, self.pos):
                 self.repairs[Repair.COMMA] = None
-                self.spend(",")
-            self.value(char, closer)
+                self.write(",")
+            self.write_value(char, closer)
             return
         self.pos += 1
 
@@ -327,9 +333,9 @@ class _Reader:
         self.pieces[place] = ""
         self.repairs[Repair.TRAILING_COMMA] = None
 
-    def value(self, char: str, closer: str) -> None:
+    def write_value(self, char: str, closer: str) -> None:
         if self.last not in "{[,:":
-            self.spend("0")  # the decoder names the sign that is missing before it
+            self.write("0")  # the decoder will report the missing sign
             self.brackets.clear()
             return
         is_key = closer != "]" and self.last in "{," and bool(closer)
@@ -337,82 +343,86 @@ class _Reader:
             if len(self.brackets) >= MAX_DEPTH:
                 raise LenientJSONError(f"it is nested more than {MAX_DEPTH} deep")
             self.brackets.append(bracket)
-            self.spend("[" if char == "[" else "{")
+            self.write("[" if char == "[" else "{")
             self.pos += 1
         elif opens_string(char):
-            self.spend(json.dumps(self.string("" if is_key else closer)))
+            self.write(json.dumps(self.read_string("" if is_key else closer)))
         elif is_key and (key := _KEY.match(self.text, self.pos, self.limit)):
             self.repairs[Repair.KEY] = None
-            self.spend(json.dumps(key[0]))
+            self.write(json.dumps(key[0]))
             self.pos = key.end()
         else:
-            self.word()
+            self.write_word()
 
-    def string(self, closer: str) -> str:
-        """Read a string; marks inside it that no backslash precedes must come in pairs."""
+    def read_string(self, closer: str) -> str:
+        """Read a string; marks inside it without a backslash must come in pairs."""
         mark = self.text[self.pos]
-        found = _string(mark, closer).match(self.text, self.pos, self.limit)
-        body = found[1] if found else ""
-        if found is None or not found.end(1) < self.limit:
+        match = _string(mark, closer).match(self.text, self.pos, self.limit)
+        body = match[1] if match else ""
+        if match is None or not match.end(1) < self.limit:
             begun = self.text[self.pos + 1 : min(self.pos + 25, self.limit)]
             raise LenientJSONError(f"the string that begins with {begun!r} is never closed")
-        self.pos = found.end()
+        self.pos = match.end()
         if mark != '"':
             self.repairs[Repair.QUOTES] = None
         is_inside = False
         new_line = body.find("\n") % (len(body) + 1)
-        for inner in re.finditer(rf"\\.|([{_CLOSERS[mark]}])", body, re.DOTALL) if closer else ():
-            at = inner.start()
-            before, after = body[at - 1 : at], body[at + 1 : at + 2]
-            if inner[1] is None:
+        for quote in re.finditer(rf"\\.|([{_CLOSERS[mark]}])", body, re.DOTALL) if closer else ():
+            at = quote.start()
+            char_before, char_after = body[at - 1 : at], body[at + 1 : at + 2]
+            if quote[1] is None:
                 continue
-            is_inches = before.isdigit() and _INCHES.match(body, at + 1) is not None
-            if not is_inches and not (before.isalpha() and after.isalpha()):  # an apostrophe
-                if before.isalnum() != is_inside:
+            is_inches = char_before.isdigit() and _INCHES.match(body, at + 1) is not None
+            if not is_inches and not (
+                char_before.isalpha() and char_after.isalpha()
+            ):  # an apostrophe
+                if char_before.isalnum() != is_inside:
                     raise LenientJSONError("code or words follow a string: a mark in it needs \\")
                 is_inside = not is_inside
             if self.is_closed and new_line < at:
                 raise LenientJSONError("a string is never closed")
             self.repairs[Repair.INNER_QUOTES] = None
-            self.spend("")
+            self.write("")
         return encodable_text(_ESCAPE.sub(_unescaped, body))
 
-    def word(self) -> None:
+    def write_word(self) -> None:
         """Write a number, a literal of JSON, Python or JavaScript, or text without quotes."""
-        found = _WORDS.match(self.text, self.pos, self.limit)
-        words = found[0].strip() if found else ""
+        match = _WORDS.match(self.text, self.pos, self.limit)
+        words = match[0].strip() if match else ""
         if not words.strip("."):
-            shown = self.text[self.pos : min(self.pos + 12, self.limit)]
-            raise LenientJSONError(f"a value was expected, but found {shown!r}")
-        self.pos += len(found[0]) if found else 0
+            excerpt = self.text[self.pos : min(self.pos + 12, self.limit)]
+            raise LenientJSONError(f"a value was expected, but found {excerpt!r}")
+        self.pos += len(match[0]) if match else 0
         small = words.casefold()
         if small.lstrip("+-") in ("nan", "inf", "infinity"):
             _refuse(words)
         if small in _LITERALS:
             if words not in ("true", "false", "null"):
                 self.repairs[Repair.LITERAL] = None
-            self.spend(_LITERALS[small])
+            self.write(_LITERALS[small])
         elif self.pos == self.limit and not self.text[self.limit - 1].isspace():
             raise LenientJSONError(f"it ends inside the value {words[:24]!r}")
         elif _NUMBER.fullmatch(words):
-            self.spend(words)
+            self.write(words)
         elif words[0] == "." and _NUMBER.fullmatch(f"0{words}"):
             self.repairs[Repair.ZERO] = None
-            self.spend(f"0{words}")
+            self.write(f"0{words}")
         elif ": " in words or words.endswith(":") or words[0] in "+.":
             raise LenientJSONError(f"the value {words[:24]!r} is not in quotes")
         else:
             self.repairs[Repair.UNQUOTED] = None
-            self.spend(json.dumps(encodable_text(words)))
+            self.write(json.dumps(encodable_text(words)))
 
 
 @cache
 def _string(mark: str, closer: str) -> re.Pattern[str]:
-    """Return the pattern of a string in what a bracket closes; the mark of a key ends it."""
+    """Return the pattern of a string before a closing bracket; without one, of a key."""
     ends = _CLOSERS[mark]
-    behind = _BEHIND_STRING.get(closer, "").format(space=_SPACE.pattern, member=_MEMBER.pattern)
-    inner = rf"|[{ends}](?!{behind})" if closer else ""
-    return re.compile(rf"{mark}((?>(?:[^{ends}\\]++|\\.{inner})*))[{ends}]", re.DOTALL)
+    pattern_after = _AFTER_STRING.get(closer, "").format(
+        space=_SPACE.pattern, member=_MEMBER.pattern
+    )
+    inner_quote = rf"|[{ends}](?!{pattern_after})" if closer else ""
+    return re.compile(rf"{mark}((?>(?:[^{ends}\\]++|\\.{inner_quote})*))[{ends}]", re.DOTALL)
 
 
 def _unescaped(escape: re.Match[str]) -> str:

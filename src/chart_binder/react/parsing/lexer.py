@@ -1,4 +1,4 @@
-"""A reply without unseen characters and markup; its native tokens become tags."""
+"""Normalizes a reply: no invisible characters and markup, and tags in place of native tokens."""
 
 import re
 import unicodedata
@@ -10,9 +10,9 @@ from chart_binder.react.parsing.lenient_json import encodable_text
 from chart_binder.react.parsing.thinking import (
     MARKS,
     MAX_MARKS,
-    Spoken,
+    VisibleText,
+    compile_mark,
     is_used,
-    mark,
     strip_thinking,
 )
 
@@ -27,9 +27,9 @@ _MOST_SIGNS: Final = {
     " to=": 128,
     "\ufffd": 2048,
 }
-"""No honest reply has more of them, and each may cost time."""
-# Characters that nobody sees, and escape sequences of terminals.
-_UNSEEN: Final = re.compile(
+"""The largest number of each sign; no honest reply has more, and each may cost time."""
+# Invisible characters, and escape sequences of terminals.
+_INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\u3164\uffa0\ufeff\ufe00-\ufe0f\U000e0000-\U000e0fff]+"
     "|\x1b\\[[0-9;]{0,16}[A-Za-z]"
 )
@@ -48,31 +48,32 @@ _UNLIKE: Final = re.compile(f"[{re.escape(''.join(map(chr, _LIKENESS)))}]")
 _MARKUP: Final = re.compile(
     r"<(?=[/bseiuBSEIU])/?(?:b|strong|em|i|u|br|span)[ ]{0,2}/?>", re.IGNORECASE
 )
-# A step glued to the tag before it.
+# A tag with a step right after it on the line.
 _GLUED: Final = re.compile(
     r"</thoughts?>(?=[ \t]*[^\s])"
     r"|<(?:response|answer|final_answer)>(?=[*_ ]{0,4}(?:Thought|Action|(?:Final )?Answer)\b)",
     re.IGNORECASE,
 )
 
-# The answer of models that write it in tags behind their thought.
+# The answer of models that write it in tags after their thought.
 _OUTPUT: Final = re.compile(
     r"(\A|</thoughts?>)\s*<output>\s*(?=\{|```)(.*\S)\s*</output>\s*\Z", re.IGNORECASE | re.DOTALL
 )
-_TURN_END: Final = mark(MARKS["turns"]["end"])
-_OWN_TURN: Final = mark(MARKS["turns"]["own"])
+_TURN_END: Final = compile_mark(MARKS["turns"]["end"])
+_OWN_TURN: Final = compile_mark(MARKS["turns"]["own"])
 _TURN_SIGNS: Final = ("|>", "|turn>", "</s>", "eos>", "_turn>", "INST]", "｜>", "|]")
 _OTHER_TURN: Final = re.compile(r"\s*(?!(?:assistant|model)\b)[a-z_]+\s*(?:\n|<)")
 _CALL: Final = '\n<tool_call name="{}">'
 _TOKENS: Final = tuple(
-    (mark(token), _CALL if meaning == "call" else meaning) for token, meaning in MARKS["tokens"]
+    (compile_mark(token), _CALL if meaning == "call" else meaning)
+    for token, meaning in MARKS["tokens"]
 )
-"""Tokens of a model's own for calls, which a server let through as text, with what they mean."""
+"""Native tokens for calls, which a server passed on as text, with the tags that replace them."""
 _TOKEN: Final = re.compile(r"<\||\|>|｜|_function_|\[TOOL_| to=|:tool_call>|:function_calls>")
 
 
-def own_turn(text: str) -> str:
-    """Cut where a control token ends the turn, leaving out those before the first word."""
+def cut_at_turn_end(text: str) -> str:
+    """Return the text up to a control token that ends the turn, without leading control tokens."""
     if not any(sign in text for sign in _TURN_SIGNS):
         return text
     leading = _OWN_TURN.match(text)
@@ -84,57 +85,59 @@ def own_turn(text: str) -> str:
     return text[start : first.start() if first else len(text)]
 
 
-def speak(reply: str, dialect_tags: frozenset[str] = frozenset()) -> Spoken:
-    """Return a reply without thoughts and unseen characters, its native tokens as tags."""
+def visible_text(reply: str, dialect_tags: frozenset[str] = frozenset()) -> VisibleText:
+    """Return a reply without thoughts and invisible characters, and with native tokens as tags."""
     text = _LINE_END.sub("\n", encodable_text(reply))
-    if any(text.count(sign) > most for sign, most in _MOST_SIGNS.items()):
-        return Spoken("", countless=True)
-    text = see(text)
+    if any(text.count(sign) > max_count for sign, max_count in _MOST_SIGNS.items()):
+        return VisibleText("", has_too_many_marks=True)
+    text = normalize_characters(text)
     if "<" in text:
         text = _MARKUP.sub(lambda tag: "" if is_used(text, tag) else tag[0], text, count=MAX_MARKS)
         text = _GLUED.sub(
             lambda tag: f"{tag[0]}\n" if is_used(text, tag) else tag[0], text, count=MAX_MARKS
         )
-    spoken = strip_thinking(text, dialect_tags)
-    text = spoken.text
+    visible = strip_thinking(text, dialect_tags)
+    text = visible.text
     if text.rstrip()[-9:].casefold() == "</output>" and (output := _OUTPUT.search(text)):
-        has_thought = spoken.thought or bool(output[1])
+        has_thought = visible.has_thought or bool(output[1])
         text = f"{text[: output.end(1)]}\n{output[2]}" if has_thought else text
     text = tokens_as_tags(text)
-    own = own_turn(text)
-    is_cut = len(own) < len(text)
-    notes = (*spoken.notes, *["text after the end of the turn discarded"] * is_cut)
-    return replace(spoken, text=own, notes=notes)
+    own_text = cut_at_turn_end(text)
+    is_cut = len(own_text) < len(text)
+    notes = (*visible.notes, *["text after the end of the turn discarded"] * is_cut)
+    return replace(visible, text=own_text, notes=notes)
 
 
 def without_markup(text: str) -> str:
-    """Return a text without the tags of HTML for emphasis and the like."""
+    """Return a text without HTML tags for emphasis and line breaks."""
     return _MARKUP.sub("", text)
 
 
-def see(text: str) -> str:
-    """Return a text without characters that nobody sees, its signs as ASCII has them."""
+def normalize_characters(text: str) -> str:
+    """Return a text without invisible characters, and with similar signs replaced by ASCII."""
     if text.isascii() and "\x1b" not in text:
         return text
-    text = _UNSEEN.sub("", text)
+    text = _INVISIBLE.sub("", text)
     if "＜" in text or "<ｔ" in text:
         text = _WIDE_TAG.sub(lambda tag: unicodedata.normalize("NFKC", tag[0]), text)
     return text.translate(_LIKENESS) if _UNLIKE.search(text) else text
 
 
 def tokens_as_tags(text: str) -> str:
-    """Return a reply with native tokens of calls as tags, unless words before quote them."""
+    """Replace native tokens of calls by tags, unless the words before a token quote it."""
     if not _TOKEN.search(text):
         return text
     for pattern, meaning in _TOKENS:
         if "channel" not in pattern.pattern or "<|channel|>" in text or " to=" in text:
-            text = pattern.sub(partial(_tag, text, meaning), text, count=_MAX_TOKENS)
+            text = pattern.sub(partial(_token_as_tag, text, meaning), text, count=_MAX_TOKENS)
     return text
 
 
-def _tag(text: str, meaning: str, token: re.Match[str]) -> str:
-    before = text[text.rfind("\n", 0, token.start()) + 1 : token.start()][-_MAX_NEARBY:].strip()
-    is_quoted = before.startswith(">") or before.endswith(("'", '"', "`", "“", "(", "«"))
+def _token_as_tag(text: str, meaning: str, token: re.Match[str]) -> str:
+    text_before = text[text.rfind("\n", 0, token.start()) + 1 : token.start()][
+        -_MAX_NEARBY:
+    ].strip()
+    is_quoted = text_before.startswith(">") or text_before.endswith(("'", '"', "`", "“", "(", "«"))
     if is_quoted or not is_used(text, token):
         return token[0]
     return meaning.format(*(group or "" for group in token.groups()))

@@ -1,7 +1,7 @@
-"""A reply is read as the first step it takes, in whatever dialect it is written.
+"""Reads the first step of a reply, in whatever dialect it is written.
 
-`lexer` leaves out the thoughts, `labels` finds labels and tags, `turns` keeps those that are live,
-and the first that asks for something is read here, with what it is given (`calls`).
+`lexer` removes the thoughts, `labels` finds labels and tags, and `turns` selects the live ones. The
+first of them that asks for something is read here; `calls` reads a call with its arguments.
 """
 
 import re
@@ -11,21 +11,21 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, TypeAlias
 
-from chart_binder.react.parsing.advice import SENTENCES, Defect, DialectRules, Writing
+from chart_binder.react.parsing.advice import ADVICE, DialectRules, ParseProblem, Writing
 from chart_binder.react.parsing.attribution import (
-    holds_foreign,
-    is_given,
-    is_introduced,
+    contains_foreign_words,
+    is_attributed,
+    is_own_answer,
     is_withdrawn,
 )
 from chart_binder.react.parsing.calls import (
-    Taken,
+    ParsedStep,
     call_in,
-    identified,
-    is_finisher,
+    is_answer_name,
     read_action,
-    read_in_brackets,
+    read_bracketed,
     read_object,
+    with_ids,
     without_closing_tags,
 )
 from chart_binder.react.parsing.labels import (
@@ -45,13 +45,13 @@ from chart_binder.react.parsing.lenient_json import (
     read_strictly,
     skip_space,
 )
-from chart_binder.react.parsing.lexer import own_turn, speak
-from chart_binder.react.parsing.thinking import Spoken
+from chart_binder.react.parsing.lexer import cut_at_turn_end, visible_text
+from chart_binder.react.parsing.thinking import VisibleText
 from chart_binder.react.parsing.turns import ASKING, INVENTED, ReplyTurn, find_turn, object_end
 from chart_binder.react.steps import FinalAnswer, Step, ToolCall
 
 _MAX_REFUSED: Final = 4
-"""After so many answers that are somebody else's no further one is looked at."""
+"""The largest number of quoted answers that are read."""
 _MAX_CALLS: Final = 8
 _OBJECT_OF_TURN: Final = re.compile(
     r"\[?\s*\{\s*[\"'](?:thought|action|name|tool|function|tool_calls?)[\"']"
@@ -73,8 +73,8 @@ _CLOSING_TAGS: Final = re.compile(r"\A(?:\s{0,80}</[\w ]{1,24}>)*")
 
 
 @dataclass(frozen=True, slots=True)
-class FoundStep:
-    """A step, and where its words begin and end."""
+class LocatedStep:
+    """A step, and where it begins and ends."""
 
     step: ToolCall | FinalAnswer
     start: int
@@ -83,72 +83,80 @@ class FoundStep:
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedStep:
-    """Why words that ask for a step are not taken; if `last`, nothing behind them counts either."""
+class RejectedStep:
+    """Why a step does not count; if `is_final`, nothing after it counts either."""
 
-    defect: Defect
-    last: bool = False
+    problem: ParseProblem
+    is_final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class SkipTo:
-    """Nothing before this place asks for a step: the next reader begins there."""
+class ContinueAt:
+    """There is no step before this position, where the search continues."""
 
-    at: int
-
-
-Reading: TypeAlias = FoundStep | RefusedStep | SkipTo
+    position: int
 
 
-def _taken(step: Taken | None, start: int, end: int, writing: Writing) -> FoundStep | RefusedStep:
-    """Return a step with its place, or what a defect refuses in its place."""
+ReadResult: TypeAlias = LocatedStep | RejectedStep | ContinueAt
+
+
+def _located(
+    step: ParsedStep | None, start: int, end: int, writing: Writing
+) -> LocatedStep | RejectedStep:
+    """Return a step with its place, or its problem."""
     if isinstance(step, ToolCall | FinalAnswer):
-        return FoundStep(step, start, end, writing)
-    return RefusedStep(step, last=True) if step else RefusedStep(Defect("no tool"))
+        return LocatedStep(step, start, end, writing)
+    return RejectedStep(step, is_final=True) if step else RejectedStep(ParseProblem("no tool"))
 
 
 def read_reply(reply: str, rules: DialectRules) -> Step:
-    """Return the first step a reply takes, in any dialect; takes time linear in its length."""
-    spoken = speak(reply, rules.dialect_tags)
-    turn = find_turn(_on_own_lines(spoken.text), rules)
+    """Return the first step of a reply, in any dialect, in linear time."""
+    visible = visible_text(reply, rules.dialect_tags)
+    turn = find_turn(_on_own_lines(visible.text), rules)
     outcome = first_step(turn)
-    notes = (*spoken.notes, *turn.notes)
+    notes = (*visible.notes, *turn.notes)
     if (
-        isinstance(outcome, FoundStep)
+        isinstance(outcome, LocatedStep)
         and isinstance(outcome.step, FinalAnswer)
-        and spoken.undivided
+        and visible.is_undivided
     ):
-        outcome = RefusedStep(Defect("thought"))
-    if isinstance(outcome, FoundStep):
-        step = _finished(outcome, turn, notes)
+        outcome = RejectedStep(ParseProblem("thought"))
+    if isinstance(outcome, LocatedStep):
+        step = _completed(outcome, turn, notes)
         return (
             replace(step, answer=_literal(reply, step.answer))
             if isinstance(step, FinalAnswer)
             else step
         )
-    defect = outcome.defect if outcome else _defect(spoken, turn)
-    return replace(defect, notes=(*notes, *defect.notes)).worded(rules.wording)
+    defect = outcome.problem if outcome else _main_problem(visible, turn)
+    return replace(defect, notes=(*notes, *defect.notes)).to_advice(rules.wording)
 
 
 def _on_own_lines(text: str) -> str:
-    """Begin a line with a call behind a sentence, and with an answer there whose object is last."""
+    """Put a call, or an answer whose object is last, on its own line if it follows a sentence."""
     text = _CALL_INLINE.sub(r"\g<0>\n", text)
     answer = _ANSWER_INLINE.search(text)
     if answer is None or text[object_end(text, answer.end("space")) :].strip(_LEFT_OVER):
         return text
-    before = text[: answer.end()]
-    return f"{before}\n{text[answer.end() :]}" if is_given(before, is_labelled=False) else text
+    text_before = text[: answer.end()]
+    return (
+        f"{text_before}\n{text[answer.end() :]}"
+        if is_own_answer(text_before, is_labelled=False)
+        else text
+    )
 
 
 def _literal(reply: str, answer: str) -> str:
-    """Return an answer in words as it was written, with its signs, its markup and its tags."""
+    """Return an answer in words as the model wrote it, with signs, markup and tags."""
     text = encodable_text("\n".join(reply.splitlines()))
     if answer in text or "{" in answer:
         return answer
     places = (*find_labels(text), *find_tags(text))
-    for found in islice((each for each in places if each.kind == "answer"), _MAX_REFUSED):
-        words = own_turn(text[found.value : found.end]).strip()
-        if speak(words).text.split() == answer.split():
+    for directive in islice(
+        (directive for directive in places if directive.kind == "answer"), _MAX_REFUSED
+    ):
+        words = cut_at_turn_end(text[directive.content_start : directive.end]).strip()
+        if visible_text(words).text.split() == answer.split():
             return words
     return answer
 
@@ -156,68 +164,70 @@ def _literal(reply: str, answer: str) -> str:
 # The first step.
 
 
-def first_step(turn: ReplyTurn) -> FoundStep | RefusedStep | None:
-    """Return the step of what comes first: a label, a tag, an object, a call as in Python."""
-    shown: FoundStep | None = None
-    passed_on = read_to = 0  # what stands before `read_to` belongs to an earlier step
+def first_step(turn: ReplyTurn) -> LocatedStep | RejectedStep | None:
+    """Return the first step: under a label, in a tag, as an object, or as a call in Python."""
+    fenced_call: LocatedStep | None = None
+    quoted_answers = resume_at = 0  # the text before `resume_at` belongs to an earlier step
     for place, directive in enumerate(turn.directives):
         reader = _READERS.get(directive.kind)
-        if reader is None or directive.start < read_to or passed_on == _MAX_REFUSED:
+        if reader is None or directive.start < resume_at or quoted_answers == _MAX_REFUSED:
             continue
-        reading = reader(turn, place)
-        if isinstance(reading, SkipTo):
-            read_to = reading.at
+        result = reader(turn, place)
+        if isinstance(result, ContinueAt):
+            resume_at = result.position
             continue
         call = (
-            reading
-            if isinstance(reading, FoundStep) and isinstance(reading.step, ToolCall)
+            result
+            if isinstance(result, LocatedStep) and isinstance(result.step, ToolCall)
             else None
         )
         is_shown = directive.is_fenced and (call is not None or directive.kind != "object")
-        if isinstance(reading, FoundStep) and call is None and not is_shown:
-            reading = _answered(turn, place, reading, is_called=shown is not None)
-        if isinstance(reading, RefusedStep) and not reading.last:
-            turn.refused.add(reading.defect.kind)
-            passed_on += reading.defect.kind == "passed on"
+        if isinstance(result, LocatedStep) and call is None and not is_shown:
+            result = _checked_answer(turn, place, result, is_called=fenced_call is not None)
+        if isinstance(result, RejectedStep) and not result.is_final:
+            turn.rejections.add(result.problem.kind)
+            quoted_answers += result.problem.kind == "passed on"
         elif not is_shown:
-            return reading
+            return result
         else:
-            turn.refused.add("fenced")
-            shown = shown or call
+            turn.rejections.add("fenced")
+            fenced_call = fenced_call or call
             if directive.kind == "call":
-                read_to = call.end if call else directive.after
-    return shown
+                resume_at = call.end if call else directive.tag_end
+    return fenced_call
 
 
-def _answered(
-    turn: ReplyTurn, place: int, answer: FoundStep, *, is_called: bool
-) -> FoundStep | RefusedStep:
-    """Return an answer, unless it is somebody else's or rests on what the model made up."""
+def _checked_answer(
+    turn: ReplyTurn, place: int, answer: LocatedStep, *, is_called: bool
+) -> LocatedStep | RejectedStep:
+    """Return an answer, unless it is a quotation or is based on an invented observation."""
     if is_called:
-        return RefusedStep(Defect("called"), last=True)
-    if is_introduced(turn.said, answer.start):
-        return RefusedStep(Defect("passed on"))
-    is_observed = "observation in a fence" in turn.refused or (
+        return RejectedStep(ParseProblem("called"), is_final=True)
+    if is_attributed(turn.text_without_thoughts, answer.start):
+        return RejectedStep(ParseProblem("passed on"))
+    is_observed = "observation in a fence" in turn.rejections or (
         pattern("observed_key").search(turn.text, 0, answer.start) is not None
     )
-    if is_observed or holds_foreign(turn.said[: answer.start]):
-        return RefusedStep(Defect("observation"), last=True)
-    doubt = _doubt(turn, place) if turn.directives[place].kind == "answer" else ""
-    return RefusedStep(Defect(doubt), last=doubt != "undone") if doubt else answer
+    if is_observed or contains_foreign_words(turn.text_without_thoughts[: answer.start]):
+        return RejectedStep(ParseProblem("observation"), is_final=True)
+    doubt = _reason_to_doubt(turn, place) if turn.directives[place].kind == "answer" else ""
+    return RejectedStep(ParseProblem(doubt), is_final=doubt != "undone") if doubt else answer
 
 
-def _doubt(turn: ReplyTurn, place: int) -> str:
-    """Return why an answer may not be all that the model means; a call makes one `undone`."""
-    answer, end = _answer_words(turn, place)
-    meaning = _meaning(answer)
+def _reason_to_doubt(turn: ReplyTurn, place: int) -> str:
+    """Return why an answer may not be final, or an empty text; a later call makes it `undone`."""
+    answer, end = _answer_text(turn, place)
+    meaning = _answer_value(answer)
     for at in range(len(turn.directives) - 1, place, -1):
-        other = turn.directives[at]
-        if other.kind in ("action", "call") and not other.is_fenced:
-            call = _READERS[other.kind](turn, at)
-            if "{" in answer and isinstance(call, FoundStep) and isinstance(call.step, ToolCall):
+        later = turn.directives[at]
+        if later.kind in ("action", "call") and not later.is_fenced:
+            call = _READERS[later.kind](turn, at)
+            if "{" in answer and isinstance(call, LocatedStep) and isinstance(call.step, ToolCall):
                 return "undone"
-        words = _answer_words(turn, at)[0] if other.kind == "answer" and not other.is_fenced else ""
-        if words and words != answer and _meaning(words) != meaning:
+        later_answer = (
+            _answer_text(turn, at)[0] if later.kind == "answer" and not later.is_fenced else ""
+        )
+        if later_answer and later_answer != answer and _answer_value(later_answer) != meaning:
             return "several"
     if "{" in answer:
         members = meaning if isinstance(meaning, dict) else {}
@@ -225,12 +235,12 @@ def _doubt(turn: ReplyTurn, place: int) -> str:
     return "cut" * _is_cut(turn, turn.directives[place], end)
 
 
-def _words(turn: ReplyTurn, place: int) -> tuple[str, int]:
-    """Return the words of a label or tag, and where they end at the latest."""
+def _content(turn: ReplyTurn, place: int) -> tuple[str, int]:
+    """Return the content of a label or tag, and where it ends at the latest."""
     directive = turn.directives[place]
-    following = (other.start for other in turn.directives[place + 1 : place + 2])
-    limit = min(next(following, turn.end), directive.end)
-    return _without_emphasis(turn.text[directive.value : limit].strip(), directive), limit
+    later_starts = (later.start for later in turn.directives[place + 1 : place + 2])
+    limit = min(next(later_starts, turn.end), directive.end)
+    return _without_emphasis(turn.text[directive.content_start : limit].strip(), directive), limit
 
 
 def _without_emphasis(words: str, directive: Directive) -> str:
@@ -239,205 +249,218 @@ def _without_emphasis(words: str, directive: Directive) -> str:
     return words if "[" in mark else words.removesuffix(mark).rstrip()
 
 
-def _read_action_at(turn: ReplyTurn, place: int) -> Reading:
+def _read_action_at(turn: ReplyTurn, place: int) -> ReadResult:
     directive = turn.directives[place]
-    words, end = _words(turn, place)
+    words, end = _content(turn, place)
     arguments: str | None = None
     places = range(place + 1, len(turn.directives))
     following = next((at for at in places if turn.directives[at].kind != "thought"), None)
     if following is not None and turn.directives[following].kind == "input":
-        arguments, end = _words(turn, following)
+        arguments, end = _content(turn, following)
     writing: Writing = "tags" if directive.is_tag else "labels" if arguments is None else "classic"
     writing = "pause" if arguments is None and turn.ended_by == "pause" else writing
-    return _taken(read_action(words, arguments), directive.start, end, writing)
+    return _located(read_action(words, arguments), directive.start, end, writing)
 
 
-def _read_answer_at(turn: ReplyTurn, place: int) -> Reading:
-    """Return the answer in a tag, or under a label up to what asks for something else."""
+def _read_answer_at(turn: ReplyTurn, place: int) -> ReadResult:
+    """Return the answer in a tag, or under a label up to the next step."""
     directive = turn.directives[place]
-    answer, _ = _answer_words(turn, place)
+    answer, _ = _answer_text(turn, place)
     if not answer:
-        return RefusedStep(Defect("empty answer"))
+        return RejectedStep(ParseProblem("empty answer"))
     if directive.is_tag:
-        return FoundStep(FinalAnswer(answer), directive.start, directive.after, "tags")
-    return FoundStep(FinalAnswer(answer), directive.start, turn.end)
+        return LocatedStep(FinalAnswer(answer), directive.start, directive.tag_end, "tags")
+    return LocatedStep(FinalAnswer(answer), directive.start, turn.end)
 
 
-def _answer_words(turn: ReplyTurn, place: int) -> tuple[str, int]:
-    """Return the words of an answer, and where they end."""
+def _answer_text(turn: ReplyTurn, place: int) -> tuple[str, int]:
+    """Return the text of an answer, and where it ends."""
     directive = turn.directives[place]
     if directive.is_tag:
         end = min(directive.end, turn.end)
-        words = turn.text[directive.value : end].strip()
+        words = turn.text[directive.content_start : end].strip()
         label = label_at(words)
-        words = words[label.value :] if label and label.kind == "answer" else words
+        words = words[label.content_start :] if label and label.kind == "answer" else words
     else:
         asking = (
-            other.start
-            for other in turn.directives[place + 1 :]
-            if other.kind in (("call",) if other.is_tag else ("thought", "action", "answer"))
-            and not other.is_fenced
+            later.start
+            for later in turn.directives[place + 1 :]
+            if later.kind in (("call",) if later.is_tag else ("thought", "action", "answer"))
+            and not later.is_fenced
         )
         end = next(asking, 0)
-        end = end or max(turn.end, object_end(turn.text, directive.value, repairs=False))
-        words = _without_emphasis(turn.text[directive.value : end].strip(), directive)
+        end = end or max(turn.end, object_end(turn.text, directive.content_start, repairs=False))
+        words = _without_emphasis(turn.text[directive.content_start : end].strip(), directive)
     return without_closing_tags(words).strip(), end
 
 
-def _meaning(answer: str) -> object:
-    """Return the first object among the words of an answer, or its words."""
+def _answer_value(answer: str) -> object:
+    """Return the first object in the text of an answer, or the text itself."""
     with suppress(LenientJSONError):
-        return next((found.value for _, found in find_objects(answer)), " ".join(answer.split()))
+        return next(
+            (scanned.value for _, scanned in find_objects(answer)), " ".join(answer.split())
+        )
     return answer
 
 
 def _is_cut(turn: ReplyTurn, answer: Directive, end: int) -> bool:
-    """Tell whether an answer in words may go on behind its end, at what looks like a label."""
+    """Return whether an answer in words may continue after a line that looks like a label."""
     if answer.is_tag:
-        return f"</{answer.name}" in turn.text[answer.after : turn.end].casefold()
+        return f"</{answer.name}" in turn.text[answer.tag_end : turn.end].casefold()
     is_stop = turn.ended_by == "pause" or _OBSERVING.match(turn.text, turn.end)
     return end < (turn.end if is_stop else len(turn.text))
 
 
-def _read_call_at(turn: ReplyTurn, place: int) -> Reading:
-    """Return the call in a tag, with those in the tags that follow it."""
+def _read_call_at(turn: ReplyTurn, place: int) -> ReadResult:
+    """Return the call in a tag, with the calls in the next tags."""
     directive = turn.directives[place]
-    further = turn.directives[place + 1 :]
-    if directive.kind == "calls" and further and further[0].kind == "call":
-        return SkipTo(directive.value)  # a tag around calls with a tag each
-    step = call_in(turn.text[directive.value : directive.end], directive)
+    later_directives = turn.directives[place + 1 :]
+    if directive.kind == "calls" and later_directives and later_directives[0].kind == "call":
+        return ContinueAt(directive.content_start)  # a tag around the tags of calls
+    step = call_in(turn.text[directive.content_start : directive.end], directive)
     if not isinstance(step, ToolCall):
-        return _taken(step, directive.start, directive.after, "tags")
-    end = directive.after
+        return _located(step, directive.start, directive.tag_end, "tags")
+    end = directive.tag_end
     further_calls = list(step.further_calls)
-    for other in (each for each in further if each.kind != "thought"):
-        is_next = other.kind == "call" and other.is_fenced == directive.is_fenced
-        next_step = call_in(turn.text[other.value : other.end], other) if is_next else None
+    for later in (directive for directive in later_directives if directive.kind != "thought"):
+        is_next = later.kind == "call" and later.is_fenced == directive.is_fenced
+        next_step = call_in(turn.text[later.content_start : later.end], later) if is_next else None
         if not isinstance(next_step, ToolCall) or len(further_calls) >= _MAX_CALLS:
             break
         further_calls += [replace(next_step, further_calls=()), *next_step.further_calls]
-        end = other.after
-    return FoundStep(
+        end = later.tag_end
+    return LocatedStep(
         replace(step, further_calls=tuple(further_calls)), directive.start, end, "tags"
     )
 
 
-# Steps without label or tag.
+# Steps without a label or tag.
 
 
-def _read_object_at(turn: ReplyTurn, place: int) -> Reading:
-    """Read an object that begins a line as a whole turn; or return where to look on."""
-    at = turn.directives[place].value
+def _read_object_at(turn: ReplyTurn, place: int) -> ReadResult:
+    """Read an object at the beginning of a line as a whole turn, or skip it."""
+    at = turn.directives[place].content_start
     body = turn.text[at : turn.end]
     if not opens_object(body, skip_space(body, 1) if body.startswith("[") else 0):
-        return SkipTo(at)
+        return ContinueAt(at)
     fence = body.find("```")
     try:
         is_strict = fence < 0 or read_strictly(body, 0) is not None
         step, length = read_object(body if is_strict else body[:fence], tagged=False)
     except LenientJSONError as error:
         if _OBJECT_OF_TURN.match(body):
-            return RefusedStep(Defect("turn", str(error)), last=True)
-        return SkipTo(turn.end)
+            return RejectedStep(ParseProblem("turn", str(error)), is_final=True)
+        return ContinueAt(turn.end)
     end = at + length
-    before, after = turn.text[:at], turn.text[end : turn.end]
-    is_amid = before.strip(" \t\n`~json") or after.strip(_LEFT_OVER)
+    text_before, text_after = turn.text[:at], turn.text[end : turn.end]
+    is_amid = text_before.strip(" \t\n`~json") or text_after.strip(_LEFT_OVER)
     if step is None or (isinstance(step, FinalAnswer) and is_amid):
-        turn.refused.add("unlabelled" if step is None else "among words")
-        return SkipTo(end)
+        turn.rejections.add("unlabelled" if step is None else "among words")
+        return ContinueAt(end)
     if isinstance(step, FinalAnswer) and pattern("observed_key").search(body, 0, length):
-        step = Defect("observation")
-    return _taken(step, at, end, "object")
+        step = ParseProblem("observation")
+    return _located(step, at, end, "object")
 
 
-def _read_named_at(turn: ReplyTurn, place: int) -> Reading:
-    """Read the call of a tool by its name, unless words go on behind it."""
+def _read_named_at(turn: ReplyTurn, place: int) -> ReadResult:
+    """Read a call that begins with the tool's name, unless words follow it."""
     call = turn.directives[place]
-    given = turn.text[call.value : turn.end]
-    if call.closed:  # an object stands behind the name
+    text = turn.text[call.content_start : turn.end]
+    if call.closed:  # an object follows the name
         is_name = call.name[0].islower() and call.name not in ("json", "xml")
         is_alone = not turn.text[: call.start].strip()
         if not is_name or ("_" not in call.name and not is_alone):
-            return SkipTo(call.start)
-        if kind_of(call.name) == "action":  # `function_call` stands above an object
-            return _taken(read_action("", given), call.start, turn.end, "object")
-        step = read_action(call.name, given)
+            return ContinueAt(call.start)
+        if kind_of(call.name) == "action":  # `function_call` above an object
+            return _located(read_action("", text), call.start, turn.end, "object")
+        step = read_action(call.name, text)
     else:
         try:
-            arguments, notes = read_in_brackets(given)
+            arguments, notes = read_bracketed(text)
         except LenientJSONError:
-            return SkipTo(call.start)
-        line = given.partition("\n")[0]
-        rest = re.sub(r"<[^<>]*>", "", line[line.rfind(")") + 1 :]) if ")" in line else ""
-        is_arrow = re.match(r"[)\]`]{0,3}[ ]?(?:[-=]+>|→|[:=：]|returns?)", rest)
-        if is_finisher(call.name) or (re.search(r"\w", rest) and not is_arrow):
-            return SkipTo(call.start)
+            return ContinueAt(call.start)
+        line = text.partition("\n")[0]
+        text_after = re.sub(r"<[^<>]*>", "", line[line.rfind(")") + 1 :]) if ")" in line else ""
+        is_arrow = re.match(r"[)\]`]{0,3}[ ]?(?:[-=]+>|→|[:=：]|returns?)", text_after)
+        if is_answer_name(call.name) or (re.search(r"\w", text_after) and not is_arrow):
+            return ContinueAt(call.start)
         step = ToolCall(call.name, arguments, notes=notes)
     if not isinstance(step, ToolCall):
-        return SkipTo(call.start)
-    return FoundStep(step, call.start, turn.end, "object")
+        return ContinueAt(call.start)
+    return LocatedStep(step, call.start, turn.end, "object")
 
 
-_READERS: Final[Mapping[str, Callable[[ReplyTurn, int], Reading]]] = {
+_READERS: Final[Mapping[str, Callable[[ReplyTurn, int], ReadResult]]] = {
     "action": _read_action_at,
     "answer": _read_answer_at,
     "call": _read_call_at,
     "calls": _read_call_at,
-    "input": lambda _turn, _place: RefusedStep(Defect("input")),  # it counts with its action alone
+    "input": lambda _turn, _place: RejectedStep(
+        ParseProblem("input")
+    ),  # it counts only after an action
     "object": _read_object_at,
     "named": _read_named_at,
 }
 
 
-# What a reply comes to.
+# The step that a reply comes to.
 
 
-def _finished(taken: FoundStep, turn: ReplyTurn, notes: tuple[str, ...]) -> ToolCall | FinalAnswer:
-    step = taken.step
-    own_notes = turn.rules.notes_on(taken.writing)
-    after = turn.text[min(taken.end, len(turn.text)) :]
-    after = _CLOSING_TAGS.sub("", after, count=1)
-    paused = re.match(r"\W*PAUSE\b", after)
-    after = after[paused.end() if paused else 0 :]
-    if INVENTED not in notes and any(map(begins_observation, after.split("\n", _MAX_LINES))):
+def _completed(
+    located: LocatedStep, turn: ReplyTurn, notes: tuple[str, ...]
+) -> ToolCall | FinalAnswer:
+    step = located.step
+    own_notes = turn.rules.notes_on(located.writing)
+    text_after = turn.text[min(located.end, len(turn.text)) :]
+    text_after = _CLOSING_TAGS.sub("", text_after, count=1)
+    paused = re.match(r"\W*PAUSE\b", text_after)
+    text_after = text_after[paused.end() if paused else 0 :]
+    if INVENTED not in notes and any(map(begins_observation, text_after.split("\n", _MAX_LINES))):
         notes += (INVENTED,)
-    if after.strip(_LEFT_OVER):
+    if text_after.strip(_LEFT_OVER):
         last = "final answer" if isinstance(step, FinalAnswer) else "PAUSE" if paused else "action"
         own_notes += (f"text after {'' if paused else 'the '}{last} discarded",)
     if isinstance(step, ToolCall):
-        calls = identified(step.calls) if turn.rules.several else [replace(step, id="")]
+        calls = with_ids(step.calls) if turn.rules.several else [replace(step, id="")]
         own_notes += ("further calls discarded",) if len(calls) < len(step.calls) else ()
         step = replace(calls[0], further_calls=tuple(calls[1:]))
-    thought = step.thought or _thought(turn, taken.start)
+    thought = step.thought or _thought(turn, located.start)
     return replace(step, thought=thought, notes=(*notes, *step.notes, *own_notes))
 
 
 def _thought(turn: ReplyTurn, end: int) -> str:
-    """Return the words before a step without the label of the first thought, or tags around it."""
+    """Return the words before a step, without the label or the tags of a thought."""
     words: list[str] = []
     at = 0
-    for found in turn.thoughts:
-        inner = turn.text[found[0] : found[1]]
-        words += [turn.text[at : found[0]], re.sub(r"\A<[^<>]*>|</[^<>]*>\Z", "", inner).strip()]
-        at = found[1]
-    before = "".join([*words, turn.text[at : max(at, end)]]).strip()
-    before = _THOUGHT_BEGINS.sub("", before, count=1).strip()
-    label = label_at(before)
-    before = before[label.value :].strip() if label and label.kind == "thought" else before
-    return _WRAPPER_BEGINS.sub("", before).strip()
+    for span in turn.thoughts:
+        thought = turn.text[span[0] : span[1]]
+        words += [turn.text[at : span[0]], re.sub(r"\A<[^<>]*>|</[^<>]*>\Z", "", thought).strip()]
+        at = span[1]
+    text_before = "".join([*words, turn.text[at : max(at, end)]]).strip()
+    text_before = _THOUGHT_BEGINS.sub("", text_before, count=1).strip()
+    label = label_at(text_before)
+    text_before = (
+        text_before[label.content_start :].strip()
+        if label and label.kind == "thought"
+        else text_before
+    )
+    return _WRAPPER_BEGINS.sub("", text_before).strip()
 
 
-def _defect(spoken: Spoken, turn: ReplyTurn) -> Defect:
-    """Name the one defect that explains best why there is no step."""
+def _main_problem(visible: VisibleText, turn: ReplyTurn) -> ParseProblem:
+    """Return the problem that explains best why there is no step."""
     inline = ASKING.search(turn.text)
-    shown = f"{inline[0]}>" if inline and inline[0][0] == "<" else inline[0] if inline else ""
+    form = f"{inline[0]}>" if inline and inline[0][0] == "<" else inline[0] if inline else ""
     kinds = {
         turn.ended_by,
-        *turn.refused,
-        *(["empty"] * (not spoken.text.strip() and not spoken.thought)),
-        *(["thinking"] * (spoken.unclosed or (not spoken.text.strip() and spoken.thought))),
-        *(["countless"] * spoken.countless),
+        *turn.rejections,
+        *(["empty"] * (not visible.text.strip() and not visible.has_thought)),
+        *(
+            ["thinking"]
+            * (visible.is_unclosed or (not visible.text.strip() and visible.has_thought))
+        ),
+        *(["countless"] * visible.has_too_many_marks),
         *(["inline"] * (inline is not None)),
     }
-    kind = next((kind for kind in SENTENCES if kind in kinds), "neither")
-    return Defect(kind, shown.rstrip(" :：") or turn.inline)
+    kind = next((kind for kind in ADVICE if kind in kinds), "neither")
+    return ParseProblem(kind, form.rstrip(" :：") or turn.inline)

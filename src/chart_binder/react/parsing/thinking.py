@@ -1,4 +1,4 @@
-"""The thinking of models: how each family marks it, and a reply without it."""
+"""Removes the thinking of a model from a reply; each family of models marks it differently."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _LONGEST_LINE: Final = 2000
 
 
 class _Family(NamedTuple):
-    """How a family of models marks its thinking, as `marks.toml` explains it."""
+    """How a family of models marks its thinking; `marks.toml` explains the fields."""
 
     name: str
     opens: str
@@ -27,7 +27,7 @@ class _Family(NamedTuple):
 
 MARKS: Final = tomli.loads((files(__package__) / "marks.toml").read_text("utf-8"))
 FAMILIES: Final = tuple(_Family(**family) for family in MARKS["thinking"])
-"""What opens and closes the thinking of each family; a mark may close another family's, too."""
+"""The marks of each family; a mark may also close the thinking of another family."""
 _MEANINGS: Final = {
     f"{sign}{at}": (sign == "opens", family)
     for at, family in enumerate(FAMILIES)
@@ -36,45 +36,46 @@ _MEANINGS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
-    """What a reply says outside its thoughts; `notes` name what was left out.
+class VisibleText:
+    """The text of a reply outside its thoughts; `notes` name what was removed.
 
-    `unclosed`: the end of its thinking was not marked. `undivided`: besides, words marked its
-    beginning, so that it is still in `text` and no answer counts. `countless`: too many marks.
+    `is_unclosed` means that the end of the thinking was not marked. If `is_undivided`, words marked
+    the beginning of an unclosed thought, so that the thought is still in `text` and no answer
+    counts. If `has_too_many_marks`, the reply cannot be read.
     """
 
     text: str
     notes: tuple[str, ...] = ()
-    thought: bool = False
-    unclosed: bool = False
-    undivided: bool = False
-    countless: bool = False
+    has_thought: bool = False
+    is_unclosed: bool = False
+    is_undivided: bool = False
+    has_too_many_marks: bool = False
 
 
-def strip_thinking(text: str, dialect_tags: frozenset[str] = frozenset()) -> Spoken:
-    """Return a reply without its thinking: what is between marks, before a lone end, or unclosed.
+def strip_thinking(text: str, dialect_tags: frozenset[str] = frozenset()) -> VisibleText:
+    """Return a reply without its thinking: between marks, before a single end mark, or unclosed.
 
-    Tags named in `dialect_tags` belong to the dialect and do not mark thinking.
+    The tags `dialect_tags` belong to the dialect and do not mark thinking.
     """
     marks = list(islice(_marks(text, dialect_tags), MAX_MARKS + 1))
     if not marks:
-        return Spoken(text)
+        return VisibleText(text)
     if len(marks) > MAX_MARKS:
-        return Spoken("", ("thinking discarded",), thought=True, unclosed=True)
+        return VisibleText("", ("thinking discarded",), has_thought=True, is_unclosed=True)
     blocks, opened = _thoughts(text, marks)
     notes = ("thinking discarded",) * bool(blocks)
     undivided = opened is not None and opened.alone == "before"
-    return Spoken(_without(text, blocks), notes, bool(blocks), opened is not None, undivided)
+    return VisibleText(_without(text, blocks), notes, bool(blocks), opened is not None, undivided)
 
 
-def mark(text: str) -> re.Pattern[str]:
+def compile_mark(text: str) -> re.Pattern[str]:
     """Compile a pattern of `marks.toml`."""
     for name, part in MARKS["parts"].items():
         text = text.replace(f"@{name}@", part)
     return re.compile(text.replace("\n", ""), re.MULTILINE)
 
 
-_SIGN: Final = mark(MARKS["sign"])
+_SIGN: Final = compile_mark(MARKS["sign"])
 
 
 @cache
@@ -82,59 +83,70 @@ def _marks_of_all() -> re.Pattern[str]:
     pairs = (
         f"(?P<opens{at}>{f.opens})|(?P<closes{at}>{f.closes})" for at, f in enumerate(FAMILIES)
     )
-    return mark(f"(?i){'|'.join(pairs)}")
+    return compile_mark(f"(?i){'|'.join(pairs)}")
 
 
 def _marks(text: str, dialect_tags: frozenset[str]) -> Iterator[re.Match[str]]:
     end = 0
     for sign in _SIGN.finditer(text):
-        mark = _marks_of_all().match(text, sign.start()) if sign.start() >= end else None
+        compile_mark = _marks_of_all().match(text, sign.start()) if sign.start() >= end else None
         if (
-            mark is None
-            or mark[0].strip("<>|/ ").lower() in dialect_tags
-            or not is_used(text, mark)
+            compile_mark is None
+            or compile_mark[0].strip("<>|/ ").lower() in dialect_tags
+            or not is_used(text, compile_mark)
         ):
             continue
-        end = mark.end()
-        yield mark
+        end = compile_mark.end()
+        yield compile_mark
 
 
-# A string of a JSON object is open: its quotation mark follows `{`, `[`, `:` or a comma.
+# An open string of a JSON object: the quotation mark follows `{`, `[`, `:` or a comma.
 _IN_STRING: Final = re.compile(r"[{:,\[][ ]{0,4}(?:\"(?:[^\"\\\n]|\\.)*|'[^'\n]*)\Z")
 
 
-def is_used(text: str, mark: re.Match[str]) -> bool:
-    """Tell whether a tag is used rather than mentioned in quotation marks."""
-    before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
+def is_used(text: str, compile_mark: re.Match[str]) -> bool:
+    """Return whether a tag is used and not just mentioned in quotation marks."""
+    char_before, char_after = (
+        text[compile_mark.start() - 1 : compile_mark.start()],
+        text[compile_mark.end() : compile_mark.end() + 1],
+    )
     if (
-        before
-        and before in "`\"'"
-        and (after in "`\"'" or (before == "`" and text[mark.start() - 3 : mark.start()] != "```"))
+        char_before
+        and char_before in "`\"'"
+        and (
+            char_after in "`\"'"
+            or (
+                char_before == "`"
+                and text[compile_mark.start() - 3 : compile_mark.start()] != "```"
+            )
+        )
     ):
         return False
-    start = max(text.rfind("\n", 0, mark.start()) + 1, mark.start() - _LONGEST_LINE)
-    line = text[start : mark.start()]
+    start = max(text.rfind("\n", 0, compile_mark.start()) + 1, compile_mark.start() - _LONGEST_LINE)
+    line = text[start : compile_mark.start()]
     return _IN_STRING.search(line) is None
 
 
 def _thoughts(text: str, marks: list[re.Match[str]]) -> tuple[list[Span], _Family | None]:
-    """Return the blocks of thinking, and the family whose mark opens one that is never closed."""
+    """Return the blocks of thinking, and the family that marks the beginning of an unclosed one."""
     blocks: list[Span] = []
     begin, opened = 0, None
-    for mark in marks:
-        opens, family = _MEANINGS[mark.lastgroup or ""]
+    for compile_mark in marks:
+        opens, family = _MEANINGS[compile_mark.lastgroup or ""]
         if opens and opened is None:
-            begin, opened = mark.start(), family
+            begin, opened = compile_mark.start(), family
         elif not opens and opened is not None:
             if family is opened or family.alone in ("all", "first"):
-                blocks.append((begin, mark.end()))
+                blocks.append((begin, compile_mark.end()))
                 opened = None
         elif opens or family.alone == "no":
             continue
-        elif family.alone == "first" and (blocks or text.find("<|channel|>", 0, mark.start()) >= 0):
-            blocks.append(mark.span())
+        elif family.alone == "first" and (
+            blocks or text.find("<|channel|>", 0, compile_mark.start()) >= 0
+        ):
+            blocks.append(compile_mark.span())
         else:
-            blocks = [(0, mark.start() if family.alone == "before" else mark.end())]
+            blocks = [(0, compile_mark.start() if family.alone == "before" else compile_mark.end())]
     if opened is not None and opened.alone != "before":
         blocks.append((begin, len(text)))
     return blocks, opened
@@ -145,10 +157,10 @@ def _without(text: str, blocks: list[Span]) -> str:
     at = 0
     for start, end in blocks:
         line = text[at:start].rpartition("\n")[2].strip()
-        # The words on both sides must not join to a label; behind a sentence a new line may begin.
-        between = (
+        # The words on both sides must not form a label; after a sentence a new line may begin.
+        separator = (
             "" if not line else "\n" if line[-1] in ".!?。" else " " if line[-1] in ":：" else " … "
         )
-        pieces += [text[at:start], between]
+        pieces += [text[at:start], separator]
         at = end
     return "".join([*pieces, text[at:]]) if blocks else text

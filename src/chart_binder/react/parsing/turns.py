@@ -1,8 +1,8 @@
-"""A model's own turn: the labels, tags and bare calls in it that are live, in order.
+"""Finds the live labels, tags and bare calls of a model's turn, in order.
 
-Live is what stands outside thoughts, quotations and other enclosing marks, up to the first
-observation that the model made up, or a line of somebody else; a call may stand in a fence. What
-nothing closes encloses nothing, but for a fence and a tag alone on its line.
+A directive is live if it stands outside thoughts, quotations and other enclosing marks, and before
+the first invented observation or a line of another speaker; a call may stand in a fence. A mark
+that is never closed encloses nothing, except a fence and a tag alone on its line.
 """
 
 import re
@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import Final, TypeAlias
 
 from chart_binder.react.parsing.advice import DialectRules
-from chart_binder.react.parsing.attribution import introduces
+from chart_binder.react.parsing.attribution import introduces_quotation
 from chart_binder.react.parsing.labels import (
     WORDS,
     Directive,
@@ -24,7 +24,7 @@ from chart_binder.react.parsing.labels import (
     find_labels,
     find_tags,
     is_known_tag,
-    is_talked_about,
+    is_mentioned,
     kind_of,
     label_at,
 )
@@ -40,11 +40,11 @@ INVENTED: Final = "invented observation discarded"
 ASKING: Final = re.compile(
     r"Final Answer ?[:：]|Action ?[:：]|<(?:tool_call|response|final_answer|answer)\b"
 )
-"""What begins a step in the form of any dialect."""
+"""The beginning of a step in any dialect."""
 _MAX_REPAIRED: Final = 16
 _MAX_NEARBY: Final = 400
 _MAX_MARKS: Final = 512
-"""After so many marks everything counts as quoted."""
+"""The largest number of marks; everything after it counts as quoted."""
 _MAX_FENCES: Final = 1024
 _MAX_BARE: Final = 16
 _THOUGHT_ENDS: Final = re.compile(r"</thoughts?>", re.IGNORECASE)
@@ -58,7 +58,7 @@ _FENCE: Final = re.compile(
     re.MULTILINE,
 )
 _FENCE_CLOSES: Final = re.compile(r"\s{0,8}(?:`{3,}|~{3,})[ \t]*(?=\n|\Z)")
-# A bare object, or a tool's name with brackets or an object behind it, that begins a line.
+# A bare object, or a tool's name before brackets or an object, at the beginning of a line.
 _BARE: Final = re.compile(
     r"^(?:(?:<\|\w{4,24}\|>|functools)?[ \t]*(?=\{|\[[ ]{0,4}\{)"
     r"|(?>(?:<\|\w{4,24}\|>)?)[ \t`]{0,4}+"
@@ -69,7 +69,7 @@ _BARE: Final = re.compile(
     re.MULTILINE,
 )
 _PAIRS: Final[dict[str, list[str]]] = {opener: closers for opener, *closers in WORDS["pairs"]}
-"""Marks that enclose words: the one that opens, then those that close."""
+"""Marks that enclose words: each opening mark with its closing marks."""
 _CLOSED_BY: Final = {
     closer: tuple(opener for opener, closers in _PAIRS.items() if closer in closers)
     for closer in sorted({closer for closers in _PAIRS.values() for closer in closers})
@@ -80,8 +80,8 @@ _MARK: Final = re.compile(
     r"|\{\{quote\||\}\}|\{(?=\n)|(?<!`)`(?!`)|\[(?!\s{0,8}\{)|[^\s<>/*~$`&\\{\[-])"
 )
 _WORDLIKE: Final = (*"\"'`’([【", "''")
-"""Marks that open nothing behind a letter, and close nothing before one."""
-# A line that only rules off.
+"""Marks that do not open after a letter, and do not close before one."""
+# A line that is a rule.
 _RULE: Final = re.compile(
     r"^[ \t]{0,8}(?:(?P<sign>[^\w\s{}()\[\]<>`~|.,;\"'“”])(?>(?P=sign){0,80})|--8<--)"
     r"(?P<words>(?<=:::)\w{1,20}|(?<=[-=~+%]{2})[ \w?!]{1,40}+(?P=sign){2,80})?[ \t]*$"
@@ -89,7 +89,7 @@ _RULE: Final = re.compile(
     re.MULTILINE,
 )
 _MARKDOWN: Final = ("-", "*", "=", "_")
-"""Signs of the rules of Markdown, which divide a reply; they quote only what a line introduces."""
+"""The signs of Markdown's rules, which quote only if the line above introduces a quotation."""
 _TAG: Final = re.compile(
     r"<{1,2}+(?P<slash>/?)(?P<name>[A-Za-z?][\w?-]{0,39}+)(?P<rest>[^<>\n]{0,200}+)>"
     r"|\[(?P<slash2>/?)(?P<name2>[A-Za-z]\w{2,20}+)(?P<rest2>[^<>\n\[\]]{0,200}+)\](?![(:])"
@@ -101,46 +101,48 @@ _PLAIN_TAG: Final = re.compile(r"br|hr|json|\d+|\w*input|action\w*|tool_\w+")
 
 @dataclass(slots=True)
 class ReplyTurn:
-    """A turn: its live directives, and what of its text is thought.
+    """A turn: its live directives, and its thoughts.
 
-    `said` has blanks for thoughts. The label or tag of the kind `ended_by` ends the turn at `end`.
-    `refused` says why words that ask for a step do not count, mostly by keys of `SENTENCES`.
-    `inline` is the first tag for a step that stands amid words.
+    `text_without_thoughts` has blanks in place of thoughts. A label or tag of the kind `ended_by`
+    ends the turn at `end`. `rejections` say why requests for a step do not count, mostly as keys of
+    `ADVICE`. `inline` is the first tag of a step among words.
     """
 
     text: str
     rules: DialectRules
     end: int
-    said: str = ""
+    text_without_thoughts: str = ""
     directives: list[Directive] = field(default_factory=list)
     thoughts: list[Span] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     ended_by: str = ""
-    refused: set[str] = field(default_factory=set)
+    rejections: set[str] = field(default_factory=set)
     inline: str = ""
 
 
 def find_turn(text: str, rules: DialectRules) -> ReplyTurn:
-    """Return the turn in what a model says outside its thoughts."""
+    """Return the turn in a text."""
     turn = ReplyTurn(text, rules, len(text))
     tags = find_tags(text)
     turn.thoughts = _thoughts_in(text, tags)
-    turn.said = _blanked(text, turn.thoughts)
+    turn.text_without_thoughts = _blanked(text, turn.thoughts)
     is_asked = False
-    for each in _Pass(turn.said).run([*find_labels(turn.said), *tags, *_find_bare(turn.said)]):
-        if _ends_turn(turn, each):
-            turn.end, turn.ended_by = each.start, each.kind
+    for directive in _EnclosureScan(turn.text_without_thoughts).run(
+        [*find_labels(turn.text_without_thoughts), *tags, *_find_bare(turn.text_without_thoughts)]
+    ):
+        if _ends_turn(turn, directive):
+            turn.end, turn.ended_by = directive.start, directive.kind
             break
-        if _is_live(turn, each) and not (is_asked and each.kind in ("object", "named")):
-            turn.directives.append(each)
-            is_asked |= each.kind in ("action", "answer", "call")
+        if _is_live(turn, directive) and not (is_asked and directive.kind in ("object", "named")):
+            turn.directives.append(directive)
+            is_asked |= directive.kind in ("action", "answer", "call")
     if turn.ended_by == "observation":
         turn.notes.append(INVENTED)
     return turn
 
 
 def is_within(spans: Sequence[Span], at: int) -> bool:
-    """Tell whether a place is in one of some spans, which are in order and do not overlap."""
+    """Return whether a place is in a span; the spans are in order and do not overlap."""
     place = bisect_right(spans, at, key=itemgetter(0))
     return place > 0 and at < spans[place - 1][1]
 
@@ -152,18 +154,18 @@ def _blanked(text: str, spans: Sequence[Span]) -> str:
 
 
 def object_end(text: str, start: int, *, repairs: bool = True) -> int:
-    """Return the end of the JSON object that follows a label, where nothing is live; or `start`."""
+    """Return the end of the JSON object after a label, or `start` if there is none."""
     at = skip_space(text, start)
     is_fenced = text.startswith("```", at)
     if is_fenced:
         at = text.find("{", at, at + 20) if "{" in text[at : at + 20] else at
     if not text.startswith(("{", "["), at):
         return start
-    found = None
+    scanned = None
     with suppress(LenientJSONError):
-        found = scan(text, at, closed=True) if repairs else read_strictly(text, at)
-    closing = _FENCE_CLOSES.match(text, found.end) if found and is_fenced else None
-    return closing.end() if closing else found.end if found else start
+        scanned = scan(text, at, closed=True) if repairs else read_strictly(text, at)
+    closing = _FENCE_CLOSES.match(text, scanned.end) if scanned and is_fenced else None
+    return closing.end() if closing else scanned.end if scanned else start
 
 
 def _find_fences(text: str, end: int | None = None) -> list[re.Match[str]]:
@@ -181,65 +183,65 @@ def _find_bare(text: str) -> Iterator[Directive]:
 
 
 def _thoughts_in(text: str, tags: list[Directive]) -> list[Span]:
-    """Return the thoughts in tags; all before a closing tag that nothing opens is one."""
+    """Return the thoughts in tags; the text before a closing tag that was not opened is one."""
     spans: list[Span] = []
     for tag in tags:
         if tag.kind == "thought" and tag.closed and (not spans or tag.start >= spans[-1][1]):
-            spans.append((tag.start, tag.after))
-    used = (end for end in _THOUGHT_ENDS.finditer(text) if not spans and is_used(text, end))
-    ends = [end.end() for end in islice(used, _MAX_REPAIRED)]
+            spans.append((tag.start, tag.tag_end))
+    closing_tags = (tag for tag in _THOUGHT_ENDS.finditer(text) if not spans and is_used(text, tag))
+    ends = [tag.end() for tag in islice(closing_tags, _MAX_REPAIRED)]
     is_fenced = bool(ends) and len(_find_fences(text, ends[-1])) % 2 == 1
     return [(0, ends[-1])] if ends and not is_fenced else spans
 
 
-def _ends_turn(turn: ReplyTurn, found: Directive) -> bool:
-    """Tell whether a label or tag is not of the model's own turn any more."""
-    if is_within(turn.thoughts, found.start):
-        return found.is_tag and found.kind == "observation"
-    is_end = found.kind in ("observation", "speaker", "pause")
-    if not is_end or (found.is_tag and is_talked_about(turn.text, found)):
+def _ends_turn(turn: ReplyTurn, directive: Directive) -> bool:
+    """Return whether a label or tag ends the model's turn."""
+    if is_within(turn.thoughts, directive.start):
+        return directive.is_tag and directive.kind == "observation"
+    is_end = directive.kind in ("observation", "speaker", "pause")
+    if not is_end or (directive.is_tag and is_mentioned(turn.text, directive)):
         return False
-    if found.is_shown:
-        turn.refused |= {"shown"} if found.kind == "observation" else set()
+    if directive.is_shown:
+        turn.rejections |= {"shown"} if directive.kind == "observation" else set()
         return False
-    if found.kind == "speaker" and not found.is_tag and not turn.directives:
-        return _ROLE.match(turn.text, found.start) is not None and not found.is_fenced
-    if found.kind == "observation" and found.is_fenced:
-        turn.refused.add("observation in a fence")
-    return found.kind == "pause" or not found.is_fenced or found.name == "output"
+    if directive.kind == "speaker" and not directive.is_tag and not turn.directives:
+        return _ROLE.match(turn.text, directive.start) is not None and not directive.is_fenced
+    if directive.kind == "observation" and directive.is_fenced:
+        turn.rejections.add("observation in a fence")
+    return directive.kind == "pause" or not directive.is_fenced or directive.name == "output"
 
 
-def _is_live(turn: ReplyTurn, found: Directive) -> bool:
-    """Tell whether a label or tag counts, and note why it does not."""
-    if found.is_tag and found.kind == "thought" and found.closed:
-        if ASKING.search(turn.text, found.value, found.end):
-            turn.refused.add("thought")
+def _is_live(turn: ReplyTurn, directive: Directive) -> bool:
+    """Return whether a label or tag counts; record the reason if it does not."""
+    if directive.is_tag and directive.kind == "thought" and directive.closed:
+        if ASKING.search(turn.text, directive.content_start, directive.end):
+            turn.rejections.add("thought")
         return False
-    if is_within(turn.thoughts, found.start):
-        return found.kind == "thought"
-    if found.is_tag and is_talked_about(turn.text, found):
-        is_asking = found.kind in ("action", "answer", "call", "calls")
-        turn.refused.add("inline" if is_asking else "mentioned")
-        turn.inline = turn.inline or f"<{found.name}>" * is_asking
+    if is_within(turn.thoughts, directive.start):
+        return directive.kind == "thought"
+    if directive.is_tag and is_mentioned(turn.text, directive):
+        is_asking = directive.kind in ("action", "answer", "call", "calls")
+        turn.rejections.add("inline" if is_asking else "mentioned")
+        turn.inline = turn.inline or f"<{directive.name}>" * is_asking
         return False
-    if found.is_shown:
-        turn.refused.add("fenced")
+    if directive.is_shown:
+        turn.rejections.add("fenced")
         return False
-    return found.kind != "speaker" or found.is_fenced
+    return directive.kind != "speaker" or directive.is_fenced
 
 
-# What is shown rather than said.
+# Quoted directives.
 
 _Event: TypeAlias = tuple[int, str, tuple[str, ...], bool]
 """A place, what it opens, what it closes, and whether what it opens needs no end."""
 
 
-class _Pass:
-    """One pass over a text, which tells of each directive whether it is fenced or shown."""
+class _EnclosureScan:
+    """One pass over a text that marks each directive as fenced or shown."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.found: list[Directive] = []
+        self.directives: list[Directive] = []
         self.opened: dict[str, tuple[int, bool]] = {}
         self.fences: list[re.Match[str]] = []
         self.fenced_from = 0
@@ -248,10 +250,10 @@ class _Pass:
         self.is_over = False
 
     def run(self, directives: list[Directive]) -> list[Directive]:
-        """Return the directives that stand in no body of another, in order."""
+        """Return the directives outside the content of others, in order."""
         events: list[tuple[int, int, Callable[[], int]]] = [
             *((mark.start(), 0, partial(self.fence, mark)) for mark in _find_fences(self.text)),
-            *((each.start, 1, partial(self.take, each)) for each in directives),
+            *((directive.start, 1, partial(self.add, directive)) for directive in directives),
             *((event[0], 2, partial(self.enclose, event)) for event in _enclosing(self.text)),
         ]
         end = 0
@@ -260,49 +262,61 @@ class _Pass:
                 break
             end = handle() if start >= end else end
         for since, is_endless in self.opened.values():
-            self.show(since if is_endless else len(self.found))
+            self.show(since if is_endless else len(self.directives))
         if self.fences:
             self.end_fence(len(self.text))
-        return self.found
+        return self.directives
 
-    def take(self, found: Directive) -> int:
-        """Keep a directive; return where its body ends, in which nothing is live."""
+    def add(self, directive: Directive) -> int:
+        """Add a directive, and return the end of its content, in which nothing is live."""
         text = self.text
-        line = text.rfind("\n", 0, found.start) + 1
-        is_in_line_of_code = found.kind == "answer" and "``" in found.emphasis
-        found.is_shown = text[line : line + 80].lstrip()[:1] == ">" or is_in_line_of_code
-        found.is_fenced = bool(self.fences)
-        self.has_call |= found.kind in ("action", "call")
-        if found.is_tag and found.kind in ("call", "answer") and not is_talked_about(text, found):
-            inner = label_at(text[found.value : found.end].lstrip().partition("\n")[0])
-            is_turn = inner is not None and inner.kind not in ("input", "pause", "answer")
-            if found.kind == "answer" and (is_turn or _INNER_TURN.match(text, found.value)):
-                return found.value
-            self.found.append(found)
-            return found.after
-        self.found.append(found)
-        is_quoted = found.is_shown or found.is_fenced
-        if found.kind == "observation" and not (is_quoted or is_talked_about(text, found)):
-            # What follows must not change a call before it, as the end of a quotation would.
+        line = text.rfind("\n", 0, directive.start) + 1
+        is_in_line_of_code = directive.kind == "answer" and "``" in directive.emphasis
+        directive.is_shown = text[line : line + 80].lstrip()[:1] == ">" or is_in_line_of_code
+        directive.is_fenced = bool(self.fences)
+        self.has_call |= directive.kind in ("action", "call")
+        if (
+            directive.is_tag
+            and directive.kind in ("call", "answer")
+            and not is_mentioned(text, directive)
+        ):
+            inner_label = label_at(
+                text[directive.content_start : directive.end].lstrip().partition("\n")[0]
+            )
+            is_turn = inner_label is not None and inner_label.kind not in (
+                "input",
+                "pause",
+                "answer",
+            )
+            if directive.kind == "answer" and (
+                is_turn or _INNER_TURN.match(text, directive.content_start)
+            ):
+                return directive.content_start
+            self.directives.append(directive)
+            return directive.tag_end
+        self.directives.append(directive)
+        is_quoted = directive.is_shown or directive.is_fenced
+        if directive.kind == "observation" and not (is_quoted or is_mentioned(text, directive)):
+            # The text after it must not change a call before it, as the end of a quotation would.
             self.is_over = self.has_call
-        if found.kind in ("answer", "input") and not self.fences:
+        if directive.kind in ("answer", "input") and not self.fences:
             self.repaired += 1
-            return object_end(text, found.value, repairs=self.repaired < _MAX_REPAIRED)
-        is_body = found.kind == "named" and found.name.islower() and not self.fences
-        if is_body or found.kind in ("answer", "input", "action", "object"):
-            return object_end(text, found.value, repairs=False)
-        return found.start
+            return object_end(text, directive.content_start, repairs=self.repaired < _MAX_REPAIRED)
+        is_body = directive.kind == "named" and directive.name.islower() and not self.fences
+        if is_body or directive.kind in ("answer", "input", "action", "object"):
+            return object_end(text, directive.content_start, repairs=False)
+        return directive.start
 
     def fence(self, mark: re.Match[str]) -> int:
-        """Open or close a fence; in a fence, one with words opens another."""
+        """Open or close a fence; a fence with words opens another inside a fence."""
         at, words = mark.start(), mark["words"].strip()
         outer = self.fences[-1]["mark"] if self.fences else ""
         if not self.fences or (words and mark["mark"][0] == outer[0]):
             if not self.fences:
-                self.fenced_from = len(self.found)
+                self.fenced_from = len(self.directives)
                 if _is_output(words):
                     size = len(self.text)
-                    self.found.append(Directive("observation", at, at, size, size, "output"))
+                    self.directives.append(Directive("observation", at, at, size, size, "output"))
             self.fences.append(mark)
         elif mark["mark"].startswith(outer) and not words and not mark["before"].strip():
             self.fences.pop()
@@ -311,8 +325,8 @@ class _Pass:
         return at
 
     def end_fence(self, end: int) -> None:
-        for each in self.found[self.fenced_from :]:
-            each.end = min(each.end, end)
+        for directive in self.directives[self.fenced_from :]:
+            directive.end = min(directive.end, end)
 
     def enclose(self, event: _Event) -> int:
         """Close what a mark closes, or open what it opens."""
@@ -321,22 +335,22 @@ class _Pass:
         for mark in closing:
             self.show(self.opened.pop(mark)[0])
         if opens and not closing:
-            self.opened.setdefault(opens, (len(self.found), is_endless))
+            self.opened.setdefault(opens, (len(self.directives), is_endless))
         return at
 
     def show(self, since: int) -> None:
-        for each in self.found[since:]:
-            each.is_shown = True
+        for directive in self.directives[since:]:
+            directive.is_shown = True
 
 
 def _is_output(words: str) -> bool:
-    """Tell whether a fence says in its first line that it holds a tool's output."""
+    """Return whether the first line of a fence says that it contains a tool's output."""
     name = re.split(r"[^\w-]", words, maxsplit=1)[0].casefold()
     return name in ("output", "outputs", "result", "results") or kind_of(name) == "observation"
 
 
 def _enclosing(text: str) -> Iterator[_Event]:
-    """Yield what opens or closes quotations, brackets, blocks and tags that announce nothing."""
+    """Yield what opens or closes quotations, brackets, blocks and tags without a meaning."""
     at = 0
     for mark in islice(_MARK.finditer(text), _MAX_MARKS):
         at, sign = mark.start(), mark[0]
@@ -348,7 +362,7 @@ def _enclosing(text: str) -> Iterator[_Event]:
         yield at, "many marks", (), True
     for rule in islice(_RULE.finditer(text), _MAX_MARKS):
         sign = rule["sign"] or ""
-        is_quoting = sign not in _MARKDOWN or rule["words"] or _is_led(text, rule.start())
+        is_quoting = sign not in _MARKDOWN or rule["words"] or _is_introduced(text, rule.start())
         yield rule.start(), f"rule {sign}" * bool(is_quoting), (f"rule {sign}",), False
     for tag in islice(_TAG.finditer(text), _MAX_MARKS):
         name = (tag["name"] or tag["name2"]).casefold()
@@ -358,13 +372,15 @@ def _enclosing(text: str) -> Iterator[_Event]:
         if tag["slash"] or tag["slash2"]:
             yield tag.start(), "", (f"tag {name}",), False
             continue
-        before = text[text.rfind("\n", 0, tag.start()) + 1 : tag.start()]
-        after = text[tag.end() : text.find("\n", tag.end()) % (len(text) + 1)]
-        is_alone = not (before + after).strip() and (bool(tag["name"]) or name in _SHOWING)
+        text_before = text[text.rfind("\n", 0, tag.start()) + 1 : tag.start()]
+        text_after = text[tag.end() : text.find("\n", tag.end()) % (len(text) + 1)]
+        is_alone = not (text_before + text_after).strip() and (
+            bool(tag["name"]) or name in _SHOWING
+        )
         yield tag.start(), f"tag {name}", (), is_alone
 
 
-def _is_led(text: str, rule: int) -> bool:
-    """Tell whether the line above a rule introduces what stands below it."""
+def _is_introduced(text: str, rule: int) -> bool:
+    """Return whether the line above a rule introduces a quotation below it."""
     above = text[max(0, rule - _MAX_NEARBY) : rule].rstrip().rpartition("\n")[2]
-    return introduces(above)
+    return introduces_quotation(above)
