@@ -1,4 +1,4 @@
-"""Final answers: the labels that stand for candidates, and the answer read from a model's text."""
+"""Final answers: reads the answer in a model's text, and makes the request for one."""
 
 import math
 import re
@@ -29,7 +29,7 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _KINDS = {"crg_mbid": "release-group", "rr_mbid": "release"}
-"""The kind of entity in a MusicBrainz URL, by field."""
+"""The kind of entity in a MusicBrainz URL, by the field of the answer."""
 _MAX_SHOWN_CHARS = 200
 _SOURCE_KEYS = ("source", "sources", "url")
 _URL = re.compile(r"https?://[^\s<>\[\]\"`|]+", re.IGNORECASE)
@@ -38,7 +38,7 @@ _NO_SCHEME = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?/\S*", re.IGNORECAS
 FORM = '{"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "one line"}'
 """The form of an answer, as advice shows it."""
 ANSWER_KEYS = ("crg_mbid", "rr_mbid", "confidence", "rationale", "facts")
-"""The keys that an answer may have; the first makes an object an answer."""
+"""The keys of an answer; an object with the first one is read as an answer."""
 _MAX_LABELS = 400
 _MAX_SHOWN_IDS = 40
 _REQUEST = """\
@@ -48,7 +48,7 @@ No turn is left. Answer now with what you know: write one JSON object and nothin
 
 
 CONFIDENCE_WORDS = {"high": 0.9, "medium": 0.7, "low": 0.4}
-"""Confidence in words: by the default thresholds accepted, for review, and rejected."""
+"""Confidence in words; with the default thresholds: accepted, for review, and rejected."""
 _NUMBER = re.compile(r"([+-]?\d*[.,]?\d+(?:e[+-]?\d+)?)\s*(%|percent)?", re.IGNORECASE)
 _MAX_PERCENT = 100
 _MOST_FACTS = 60
@@ -57,7 +57,7 @@ _TOO_MANY = Fact("", "unreadable", f"more than {_MOST_FACTS} facts", "")
 
 @dataclass(frozen=True, slots=True)
 class ParsedAnswer:
-    """An answer in normal form: ids are UUIDs, labels (`C1.R2`) or None; confidence is 0..1."""
+    """An answer in normal form: ids are UUIDs, labels (`C1.R2`) or None; confidence is 0 to 1."""
 
     crg: str | None
     rr: str | None
@@ -70,20 +70,20 @@ class ParsedAnswer:
 def read_answer(
     text: str, confidence: float | None = None, labels: Labels | None = None
 ) -> ParsedAnswer:
-    """Read a final answer, or raise `AnswerRefusedError` that names the defect and the right form.
+    """Return the final answer in a text.
 
-    `confidence` stands in for one that is missing or in unknown words; `labels` know a candidate by
-    its title.
+    `confidence` is the default if it is missing or in unknown words. With `labels`, a candidate may
+    be named by its title. Raises `AnswerRefusedError` with the defect and the right form.
     """
     try:
-        found, notes = read_answer_object(text, ANSWER_KEYS[0])
+        answer, notes = read_answer_object(text, ANSWER_KEYS[0])
     except LenientJSONError as error:
         raise AnswerRefusedError(
             f"Your final answer cannot be read: {error}. Write it as {FORM}"
         ) from error
-    if not isinstance(found, Mapping):
+    if not isinstance(answer, Mapping):
         raise AnswerRefusedError(f"Your final answer must be one JSON object, such as {FORM}")
-    fields = {str(key).strip().casefold(): value for key, value in found.items()}
+    fields = {str(key).strip().casefold(): value for key, value in answer.items()}
     if "crg_mbid" not in fields:
         raise AnswerRefusedError(
             f'Your final answer has no "crg_mbid". Write it as {FORM}; null means you cannot tell'
@@ -99,10 +99,10 @@ def read_answer(
 
 
 def read_id(value: object, field: str, labels: Labels | None = None) -> str | None:
-    """Return the UUID in a bare id or a MusicBrainz URL, a label as it is, or `None` for no id.
+    """Return a UUID from a bare id or a MusicBrainz URL, a label, or None if the value means none.
 
-    A URL must be MusicBrainz's, for the kind of entity that the field holds. A title with its type
-    behind it (`Sheer Heart Attack (Album)`) is returned as it is. Raises `AnswerRefusedError`.
+    A URL must belong to MusicBrainz and to the kind of entity of the field. A title followed by its
+    type (`Sheer Heart Attack (Album)`) is returned unchanged. Raises `AnswerRefusedError`.
     """
     if value is None or value is False:
         return None
@@ -115,12 +115,12 @@ def read_id(value: object, field: str, labels: Labels | None = None) -> str | No
         return None
     if label := _LABEL.fullmatch(bare):
         return label[1].upper()
-    ids: set[str] = {found.casefold() for found in MBID.findall(bare)}
+    ids: set[str] = {mbid.casefold() for mbid in MBID.findall(bare)}
     address = _ADDRESS.fullmatch(bare) if "/" in bare else None
     is_other = "/" in bare and (address is None or address["kind"] != _KINDS.get(field))
     if not ids and field == "crg_mbid":
-        if labels and (meant := labels.meant_by(value)) in labels.titles:
-            return meant
+        if labels and (identifier := labels.meant_by(value)) in labels.titles:
+            return identifier
         if _TITLE.fullmatch(bare):
             return value.strip()
     if len(ids) != 1 or is_other:
@@ -131,17 +131,17 @@ def read_id(value: object, field: str, labels: Labels | None = None) -> str | No
 
 
 def read_confidence(value: object, default: float | None = None) -> float:
-    """Return confidence as 0..1; `90` and `"90%"` are 0.9, words as in `CONFIDENCE_WORDS`.
+    """Return the confidence from 0 to 1; `90` and `"90%"` are 0.9, words as in `CONFIDENCE_WORDS`.
 
-    If it is missing or in other words, it is `default`. Raises `AnswerRefusedError` for a number
-    that is no confidence, and if there is no default.
+    Returns `default` if it is missing or in other words. Raises `AnswerRefusedError` for a number
+    out of range, and if there is no default.
     """
     amount, is_percent = _amount(value)
     if amount is None and default is not None:
         return default
     if amount is not None and (is_percent or amount > 1):
         amount /= 100
-    if amount is None or not 0 <= amount <= 1:  # which NaN is not
+    if amount is None or not 0 <= amount <= 1:  # false for NaN
         shown = "missing" if value is None else repr(value)[:40]
         raise AnswerRefusedError(
             f'"confidence" is {shown}; write a number from 0 to 1, such as 0.8'
@@ -150,7 +150,7 @@ def read_confidence(value: object, default: float | None = None) -> float:
 
 
 def _amount(value: object) -> tuple[float | None, bool]:
-    """Return a number and whether it is a percentage; None for what is no number."""
+    """Return a number and whether it is a percentage; None if the value is not a number."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return (float(value) if abs(value) <= _MAX_PERCENT else math.nan), False
     if isinstance(value, str):
@@ -165,11 +165,11 @@ def _amount(value: object) -> tuple[float | None, bool]:
 
 
 def _facts(value: object) -> tuple[Fact, ...]:
-    """Read the cited facts; an entry that cannot be read stays as a fact that nothing supports."""
+    """Return the cited facts; an entry that cannot be read becomes a fact without a source."""
     entries = value if isinstance(value, list | tuple) else [value]
     facts = (fact for entry in entries if not _is_none(entry) for fact in _cited(entry))
-    found = tuple(islice(facts, _MOST_FACTS))
-    return found if next(facts, None) is None else (*found, _TOO_MANY)
+    cited = tuple(islice(facts, _MOST_FACTS))
+    return cited if next(facts, None) is None else (*cited, _TOO_MANY)
 
 
 def _is_none(value: object) -> bool:
@@ -186,38 +186,37 @@ def _cited(entry: object) -> Iterator[Fact]:
             str(entry.get(key) or "").strip() for key in ("about", "field", "value", "question")
         )
         if field and value:
-            named = next(filter(None, map(entry.get, _SOURCE_KEYS)), "")
+            source_entry = next(filter(None, map(entry.get, _SOURCE_KEYS)), "")
             quote = "" if _is_none(entry.get("quote")) else str(entry["quote"])
             quote = " ".join(quote.split())
-            for source in _sources(named):
+            for source in _sources(source_entry):
                 yield Fact(about, field, value, source, quote, question[:_MAX_SHOWN_CHARS])
             return
     yield Fact(about="", field="unreadable", value=repr(entry)[:_MAX_SHOWN_CHARS], source="")
 
 
-def _sources(named: object) -> Iterable[str]:
-    texts = [str(text).strip() for text in (named if isinstance(named, list) else [named])]
-    found = [_unbracketed(url) for text in texts for url in _URL.findall(text)]
-    if found:
-        return dict.fromkeys(found)
+def _sources(entry: object) -> Iterable[str]:
+    texts = [str(text).strip() for text in (entry if isinstance(entry, list) else [entry])]
+    urls = [_without_punctuation(url) for text in texts for url in _URL.findall(text)]
+    if urls:
+        return dict.fromkeys(urls)
     return [f"https://{text}" if _NO_SCHEME.fullmatch(text) else text for text in texts]
 
 
-def _unbracketed(url: str) -> str:
-    """Return a URL without the punctuation after it, as in [its name](https://...)."""
+def _without_punctuation(url: str) -> str:
+    """Return a URL without punctuation at its end, as in `[name](https://...)`."""
     url = url.rstrip(_BEHIND)
     return url[:-1].rstrip(_BEHIND) if url.endswith(")") and "(" not in url else url
 
 
 def final_request(labels: Labels, shown: Iterable[str] = (), likely: str = "C1") -> FinalRequest:
-    """Return the request for an answer alone, with a schema of the labels and `shown` ids.
+    """Return the request for an answer alone, with a schema of the labels and the `shown` ids.
 
-    Its example answers with the `likely` candidate.
-
-    Servers write keys in the schema's order, so the rationale comes first.
+    Its example answers with the `likely` candidate. The rationale comes first, because servers
+    write keys in the schema's order.
     """
-    others = [mbid for mbid in shown if mbid not in labels.titles][-_MAX_SHOWN_IDS:]
-    groups = [*(label for label in labels.ids if "." not in label), *others]
+    shown_ids = [mbid for mbid in shown if mbid not in labels.titles][-_MAX_SHOWN_IDS:]
+    groups = [*(label for label in labels.ids if "." not in label), *shown_ids]
     releases = [label for label in labels.ids if "." in label][:_MAX_LABELS]
     text = {"type": "string"}
     properties: dict[str, object] = {
@@ -230,7 +229,7 @@ def final_request(labels: Labels, shown: Iterable[str] = (), likely: str = "C1")
 
 
 def object_schema(properties: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the JSON schema of an object that has just these properties."""
+    """Return the JSON schema of an object that has exactly these properties."""
     return {
         "type": "object",
         "properties": properties,

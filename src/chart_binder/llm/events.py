@@ -1,4 +1,4 @@
-"""The transcript of an adjudicator's run: the events about evidence, and a run played again."""
+"""The transcript of an adjudicator's run: events about evidence, and playing a run again."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 VERSION = 1
 NOT_ANSWERED = ""
-"""The `reading` of a second reading that the model's server did not answer."""
+"""The `reading` if the model's server did not answer."""
 
 
 class StartEvent(Event, frozen=True, tag="run"):
-    """The beginning of a run. `evidence` is its bundle, so that the run can be replayed."""
+    """The beginning of a run; `evidence` is its bundle, with which the run can be replayed."""
 
     id: str = ""
     started_at: str = ""
@@ -52,8 +52,8 @@ class StartEvent(Event, frozen=True, tag="run"):
 class ReadingEvent(Event, frozen=True, tag="reading"):
     """A second reading of a passage (`content`) for the fact numbered `fact`, from 0.
 
-    `kind` is `support` or `contradiction`; `answer` is what the model wrote, from which a replay
-    reads anew. In a canned transcript only `reading` is needed.
+    `kind` is `support` or `contradiction`. `answer` is what the model wrote; a replay reads it
+    again. A canned transcript needs `reading` only.
     """
 
     iteration: int = 0
@@ -112,7 +112,7 @@ def read_run(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
 
 
 class ReadingScript:
-    """Second readings known beforehand, from the `reading` lines of a transcript.
+    """Second readings from the `reading` lines of a transcript.
 
     A question is answered by the first unused line of its kind: first by one with its passage, then
     by one with its source, then by one with neither. If there is no such line, the reading is

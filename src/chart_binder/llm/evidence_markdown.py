@@ -1,4 +1,4 @@
-"""The evidence as markdown for the model: the same text for the same evidence."""
+"""The evidence as markdown for the model; the same evidence always gives the same text."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,14 +15,14 @@ from chart_binder.rules.candidates import Candidate, Role, describe_unofficial
 from chart_binder.rules.labels import labelled_candidates, labelled_releases
 
 MAX_CHARS = 9_000
-"""About 2,600 tokens, which leaves room for the prompt and five turns in 8,192."""
+"""About 2,600 tokens, which leaves room for the prompt and five turns in 8,192 tokens."""
 
 _MAX_NAME_CHARS = 200
 _MAX_REASONS = 8
 _MAX_ABOUT = 6
 _MAX_RECORDINGS = 8
 _FEW_LATER = 3
-"""More later compilations than these are summarised."""
+"""If there are more later compilations, they are summarised."""
 _WINDOW_DAYS = RulesConfig().lead_window_days
 
 _BY_RECORD = "or a missing record (its id) that the tool musicbrainz shows."
@@ -33,14 +33,14 @@ _ANSWERED_BY: Mapping[QuestionKind, str] = {
     "year": "Answered by: a date of this song by this artist with the name of the record (the field"
     f" first_release), {_BY_RECORD}",
 }
-"""What beside the fields of candidates answers a question."""
+"""What answers a question besides the fields of candidates, by the kind of the question."""
 
 Trace = Verdict | Sequence[str] | str | None
 Labelled = Sequence[tuple[str, Candidate]]
 
 
-class _Shown(NamedTuple):
-    """The candidates of a bundle, with the numbers of recordings, where there are several."""
+class _Contents(NamedTuple):
+    """What the markdown shows: candidates, and numbers of recordings if there are several."""
 
     candidates: Labelled
     later: Labelled
@@ -49,7 +49,7 @@ class _Shown(NamedTuple):
 
 
 class _Detail(NamedTuple):
-    """A level of detail: candidates in full, releases of each, candidates in one line."""
+    """How many candidates are shown in full, with how many releases, and how many in one line."""
 
     full: int
     releases: int
@@ -62,21 +62,21 @@ _DETAILS = tuple(
 
 
 def evidence_markdown(bundle: EvidenceBundle, trace: Trace = None, task: str | None = None) -> str:
-    """Return the evidence with its open question, in less detail the more there is of it.
+    """Return the evidence, why it is open, and the question; much evidence is shown in less detail.
 
-    `task` is the question at the end, by default the prompt's.
+    `trace` is the verdict, or reasons in words. `task` is the question, by default the prompt's.
     """
     labelled = list(labelled_candidates(bundle))
-    names = sorted({each.mb_recording_id for each in bundle.recording_candidates})
+    names = sorted({recording.mb_recording_id for recording in bundle.recording_candidates})
     recordings = {name: f"M{n}" for n, name in enumerate(names, 1)} if len(names) > 1 else {}
-    asked_about = {name for one in _questions(trace) for name in one.about}
+    asked_about = {name for question in _questions(trace) for name in question.about}
     later = _later_compilations(labelled, asked_about)
     summarised = {label for label, _ in later}
-    listed = [pair for pair in labelled if pair[0] not in summarised]
-    shown = _Shown(listed, later, recordings)
-    asked = load_prompt().task if task is None else task
-    why = map(_sanitized, _why_open(trace, labelled, recordings))
-    question = "\n".join([*why, "", "## Your Task", asked]).rstrip()
+    candidates = [pair for pair in labelled if pair[0] not in summarised]
+    shown = _Contents(candidates, later, recordings)
+    reasons = map(_sanitized, _why_open(trace, labelled, recordings))
+    task = load_prompt().task if task is None else task
+    question = "\n".join([*reasons, "", "## Your Task", task]).rstrip()
     room = MAX_CHARS - len(question) - 1
     facts = ""
     for detail in _DETAILS:
@@ -87,30 +87,34 @@ def evidence_markdown(bundle: EvidenceBundle, trace: Trace = None, task: str | N
 
 
 def _sanitized(line: str) -> str:
-    """Return a line with its names sanitized, so that none can imitate a step."""
+    """Return a line in which no name can imitate a step."""
     text = line.lstrip(" ")
     return " " * (len(line) - len(text)) + one_line(text)
 
 
 def _later_compilations(labelled: Labelled, asked_about: set[str]) -> Labelled:
-    """Return the many compilations after the earliest other record's window, if nobody asks."""
-    works = [one for _, one in labelled if one.role is not Role.COMPILATION and one.counts]
-    since = min((one.last for one in works if one.is_dated), default=None)
+    """Return the compilations long after the first other record, if many and not asked about."""
+    records = [
+        candidate
+        for _, candidate in labelled
+        if candidate.role is not Role.COMPILATION and candidate.counts
+    ]
+    since = min((candidate.last for candidate in records if candidate.is_dated), default=None)
     if since is None:
         return []
     later = [
-        (label, one)
-        for label, one in labelled
-        if one.role is Role.COMPILATION
-        and one.counts
-        and one.first > since + _WINDOW_DAYS
-        and one.group.mb_rg_id not in asked_about
-        and asked_about.isdisjoint(each.mb_release_id for each in one.group.editions)
+        (label, candidate)
+        for label, candidate in labelled
+        if candidate.role is Role.COMPILATION
+        and candidate.counts
+        and candidate.first > since + _WINDOW_DAYS
+        and candidate.group.mb_rg_id not in asked_about
+        and asked_about.isdisjoint(release.mb_release_id for release in candidate.group.editions)
     ]
     return later if len(later) > _FEW_LATER else []
 
 
-def _facts(bundle: EvidenceBundle, shown: _Shown, detail: _Detail) -> Iterator[str]:
+def _facts(bundle: EvidenceBundle, shown: _Contents, detail: _Detail) -> Iterator[str]:
     yield from ("# Recording Evidence", "")
     yield f"## Artist: {_name(bundle.performer.name or 'unknown')}"
     yield f"Country of origin: {bundle.performer.country or 'unknown'}"
@@ -120,8 +124,8 @@ def _facts(bundle: EvidenceBundle, shown: _Shown, detail: _Detail) -> Iterator[s
     for recording in by_id[:_MAX_RECORDINGS]:
         number = shown.recordings.get(recording.mb_recording_id)
         yield f"- {f'{number}: ' if number else ''}{', '.join(_recording(recording))}"
-    if (more := len(by_id) - _MAX_RECORDINGS) > 0:
-        yield f"- and {more} more recordings of the same song"
+    if (hidden_count := len(by_id) - _MAX_RECORDINGS) > 0:
+        yield f"- and {hidden_count} more recordings of the same song"
     yield from ("", "## Release Group Candidates")
     yield from _candidates(shown, bundle.performer.country, detail)
     yield from ("", "## Timeline")
@@ -140,27 +144,28 @@ def _why_open(
         labels.setdefault(candidate.group.mb_rg_id, label)
         for release_label, release in labelled_releases(label, candidate):
             labels.setdefault(release.mb_release_id, release_label)
-    for number, one in enumerate(questions[:_MAX_REASONS], 1):
-        about = _some(filter(None, map(labels.get, one.about)), _MAX_ABOUT)
-        kind = one.kind.replace("_", " ")
+    for number, question in enumerate(questions[:_MAX_REASONS], 1):
+        about = _first_names(filter(None, map(labels.get, question.about)), _MAX_ABOUT)
+        kind = question.kind.replace("_", " ")
         head = f"Q{number} ({kind}{f', about {about}' if about else ''})"
-        yield f"- {head}: {one_line(one.text, 400)}"
+        yield f"- {head}: {one_line(question.text, 400)}"
         answers = [
-            f"{labels.get(each.crg or '', 'still open')} if {one_line(each.answer, 120)}"
-            for each in one.possibilities
+            f"{labels.get(answer.crg or '', 'still open')} if {one_line(answer.answer, 120)}"
+            for answer in question.possibilities
         ]
         if answers:
             yield f"  Leads to: {one_line('; '.join(answers), 400)}"
-        if one.kind in _ANSWERED_BY:
-            yield f"  {_ANSWERED_BY[one.kind]}"
-    if (more := max(len(reasons), len(questions)) - _MAX_REASONS) > 0:
-        yield f"- and {more} more questions"
+        if question.kind in _ANSWERED_BY:
+            yield f"  {_ANSWERED_BY[question.kind]}"
+    if (hidden_count := max(len(reasons), len(questions)) - _MAX_REASONS) > 0:
+        yield f"- and {hidden_count} more questions"
 
 
-def _some(names: Iterable[str], most: int) -> str:
-    found = list(names)
-    more = f" and {len(found) - most} more" if len(found) > most else ""
-    return f"{' '.join(found[:most])}{more}"
+def _first_names(names: Iterable[str], limit: int) -> str:
+    """Return at most `limit` names, and how many more there are."""
+    all_names = list(names)
+    hidden = f" and {len(all_names) - limit} more" if len(all_names) > limit else ""
+    return f"{' '.join(all_names[:limit])}{hidden}"
 
 
 def _recording(recording: RecordingCandidate) -> Iterator[str]:
@@ -172,9 +177,9 @@ def _recording(recording: RecordingCandidate) -> Iterator[str]:
     if recording.length_ms:
         yield minutes(recording.length_ms)
     if recording.isrcs:
-        more = len(recording.isrcs) - 4
+        hidden_count = len(recording.isrcs) - 4
         shown = " ".join(map(_name, recording.isrcs[:4]))
-        yield f"ISRC {shown}" + (f" and {more} more" if more > 0 else "")
+        yield f"ISRC {shown}" + (f" and {hidden_count} more" if hidden_count > 0 else "")
     if recording.first_date.is_known:
         yield f"first release date by MusicBrainz {recording.first_date} (a hint only)"
     if recording.is_sibling:
@@ -182,7 +187,7 @@ def _recording(recording: RecordingCandidate) -> Iterator[str]:
         yield f"a sibling: another recording of the same performance{why}"
 
 
-def _candidates(shown: _Shown, home: str | None, detail: _Detail) -> Iterator[str]:
+def _candidates(shown: _Contents, home: str | None, detail: _Detail) -> Iterator[str]:
     by_weight = sorted(shown.candidates, key=lambda pair: pair[1].role is Role.COMPILATION)
     full = {label for label, _ in by_weight[: detail.full]}
     brief = {label for label, _ in by_weight[detail.full : detail.full + detail.brief]}
@@ -194,23 +199,23 @@ def _candidates(shown: _Shown, home: str | None, detail: _Detail) -> Iterator[st
         if label in full:
             yield head
             yield f"   - this recording appeared on it: {_appearance(candidate)}"
-            yield from (f"   - {each}" for each in carried)
+            yield from (f"   - {line}" for line in carried)
             yield from _ids_and_releases(label, candidate, home, detail.releases)
         else:
             yield ", ".join((head, _appearance(candidate), *carried))
-    rest = [candidate for _, candidate in by_weight[detail.full + detail.brief :]]
-    if rest:
-        counts = sorted(Counter(candidate.kind for candidate in rest).items())
+    hidden = [candidate for _, candidate in by_weight[detail.full + detail.brief :]]
+    if hidden:
+        counts = sorted(Counter(candidate.kind for candidate in hidden).items())
         kinds = ", ".join(f"{count} {kind}" for kind, count in counts)
-        span = _years(candidate.since for candidate in rest if candidate.is_dated) or "undated"
-        yield f"And {len(rest)} more candidates: {kinds}, {span}."
+        span = _years(candidate.since for candidate in hidden if candidate.is_dated) or "undated"
+        yield f"And {len(hidden)} more candidates: {kinds}, {span}."
     if later := shown.later:
         first, last = later[0][0], later[-1][0]
         is_run = int(last[1:]) - int(first[1:]) == len(later) - 1
-        others = "" if is_run else ", without those listed"
+        exception = "" if is_run else ", without those listed"
         yield (
-            f"And {len(later)} later compilations ({first} to {last}{others}),"
-            f" {_years(one.since for _, one in later)}: each came"
+            f"And {len(later)} later compilations ({first} to {last}{exception}),"
+            f" {_years(candidate.since for _, candidate in later)}: each came"
             f" out more than {_WINDOW_DAYS} days after the earliest other record."
         )
 
@@ -218,9 +223,9 @@ def _candidates(shown: _Shown, home: str | None, detail: _Detail) -> Iterator[st
 def _carried(candidate: Candidate, numbers: Mapping[RecordingId, str]) -> Sequence[str]:
     if not numbers:
         return ()
-    carried = {numbers[each.mb_recording_id] for each in candidate.recordings}
+    carried = {numbers[recording.mb_recording_id] for recording in candidate.recordings}
     ordered = sorted(carried, key=lambda number: (len(number), number))
-    return (f"carries {_some(ordered, _MAX_RECORDINGS)}",)
+    return (f"carries {_first_names(ordered, _MAX_RECORDINGS)}",)
 
 
 def _years(dates: Iterable[PartialDate]) -> str:
@@ -229,20 +234,20 @@ def _years(dates: Iterable[PartialDate]) -> str:
 
 
 def _ids_and_releases(
-    label: str, candidate: Candidate, home: str | None, most: int
+    label: str, candidate: Candidate, home: str | None, max_releases: int
 ) -> Iterator[str]:
     yield f"   - id: {_name(candidate.group.mb_rg_id)}"
     releases = list(labelled_releases(label, candidate))
     if releases:
         yield f"   - its releases with this recording: {len(releases)}"
-    shown = releases[:most]
+    shown = releases[:max_releases]
     if home and all(release.place != home for _, release in shown):
         shown += [pair for pair in releases if pair[1].place == home][:1]
     for release_label, release in shown:
         yield f"     - {release_label}: {', '.join(_release(release))}"
-    rest = [release for pair in releases if pair not in shown for release in pair[1:]]
-    if rest:
-        yield f"     - and {len(rest)} more: {_summary(rest)}"
+    hidden = [release for pair in releases if pair not in shown for release in pair[1:]]
+    if hidden:
+        yield f"     - and {len(hidden)} more: {_summary(hidden)}"
 
 
 def _title(candidate: Candidate) -> str:
@@ -286,16 +291,16 @@ def _summary(releases: Sequence[Release]) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _timeline(shown: _Shown, detail: _Detail) -> Iterator[str]:
-    """Yield the dates in order, with the first unofficial one of a record where it is earlier."""
+def _timeline(shown: _Contents, detail: _Detail) -> Iterator[str]:
+    """Yield the dates in order; an earlier unofficial release of a record has a line of its own."""
     dated, undated = [], []
     for label, candidate in shown.candidates:
         releases = [*labelled_releases(label, candidate)][len(candidate.official) :]
         early = [pair for pair in releases if pair[1].when.last < candidate.last]
         for release_label, release in early[:1]:
-            when, what = release.when, describe_unofficial(release)
+            when, description = release.when, describe_unofficial(release)
             aside = "" if release.may_be_official else " (not official)"
-            text = f"{when}: {release_label}, {what} of the {candidate.kind}{aside}"
+            text = f"{when}: {release_label}, {description} of the {candidate.kind}{aside}"
             dated.append((when.first, when.last, text))
         if candidate.is_dated:
             text = f"{candidate.when}: {label} {candidate.kind}"
@@ -303,12 +308,12 @@ def _timeline(shown: _Shown, detail: _Detail) -> Iterator[str]:
         elif not early:
             undated.append(label)
     dated.sort(key=lambda entry: entry[:2])
-    listed = dated[: detail.full]
-    yield from (f"- {text}" for *_, text in listed)
-    if len(dated) > len(listed):
-        yield f"- and {len(dated) - len(listed)} later ones"
+    entries = dated[: detail.full]
+    yield from (f"- {text}" for *_, text in entries)
+    if len(dated) > len(entries):
+        yield f"- and {len(dated) - len(entries)} later ones"
     if shown.later:
-        years = _years(one.since for _, one in shown.later)
+        years = _years(candidate.since for _, candidate in shown.later)
         yield f"- {years}: {len(shown.later)} later compilations"
     if undated:
         yield f"- date unknown: {' '.join(undated[: detail.brief])}"

@@ -1,8 +1,8 @@
-"""The exam of a model: what it makes of passages and of short runs whose right ends are known.
+"""The exam of a model: passages to read, and short runs whose right answers are known.
 
-The passages are of real records, half of them true, half of them in prose; code has no doubt about
-any of them, so that nothing but the reading is examined. The runs play canned tools, with no
-network. docs/models.md says where the bar is, and why.
+The passages are about real records; half of them are true, and half are prose. Code accepts all of
+them, so that only the model's reading is examined. The runs use canned tools and no network.
+docs/models.md explains the bar.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -34,14 +34,14 @@ from chart_binder.web.documents import SourceText
 from chart_binder.web.places import Place
 
 EXAM = "exam-2"
-"""The version of the exam: another one whenever passages, runs or what is asked of them change."""
+"""The version of the exam, which changes with the passages, the runs and the questions."""
 MIN_TAKEN, MAX_LET_THROUGH = 0.8, 0.15
-"""The bar: the least share of true passages taken, the greatest of others let through."""
+"""The bar: the least share of true passages accepted, and the greatest share of others."""
 PASSAGES, RUNS = (
     files("chart_binder.llm").joinpath(name) for name in ("exam_passages.jsonl", "exam_runs.toml")
 )
 _TRUSTED = "records.example"
-"""The site whose pages the runs may trust."""
+"""The site that is trusted in the runs."""
 _GROUP = {
     "C1": "c1000000-0000-4000-8000-000000000000",
     "C2": "c2000000-0000-4000-8000-000000000000",
@@ -49,7 +49,7 @@ _GROUP = {
 
 
 class ExamPassage(msgspec.Struct, frozen=True):
-    """A page's text that has a date; `is_first` says whether it is that of the release."""
+    """A page with a date; `is_first` says whether it is the first date of the release."""
 
     release: str
     artist: str
@@ -64,7 +64,7 @@ class ExamPassage(msgspec.Struct, frozen=True):
 
     @property
     def subject(self) -> Subject:
-        """The release that is asked about."""
+        """The release in question."""
         primary, *secondary = self.type.split(" + ")
         group = _group("C1", self.release, self.artist, primary, None, self.country)
         bundle = _bundle(self.artist, self.release, group | {"secondary_types": secondary})
@@ -72,10 +72,10 @@ class ExamPassage(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> Place:
-        """Where the text has the date."""
+        """The place of the date in the text."""
         document = SourceText((self.source,), self.title, self.text, is_fetched=True)
         date = PartialDate.parse(self.date)
-        mention = next(each for each in document.mentions if states(each, date))
+        mention = next(mention for mention in document.mentions if states(mention, date))
         return Place(document, mention.start, mention.end)
 
 
@@ -85,11 +85,11 @@ class _Page(msgspec.Struct, frozen=True):
 
 
 class ExamRun(msgspec.Struct, frozen=True):
-    """A run about a single that is dated by the year alone, and the album that it may belong to.
+    """A run about a single of which only the year is known, and the album that it may belong to.
 
-    The first search finds the pages `first`, every later call `later`. `right` is the label of the
-    answer; where there are `later` pages, only a model that looks on gets there. No call may have
-    the text `trap`, which a page asks for.
+    The first search finds the pages `first`, and every later call `later`. `right` is the label of
+    the right answer; if there are `later` pages, the model must go on looking to find it. `trap` is
+    a text that a page asks for and that no call may contain.
     """
 
     name: str
@@ -112,9 +112,9 @@ class ExamRun(msgspec.Struct, frozen=True):
 
 
 class Score(msgspec.Struct, frozen=True):
-    """What a model got in the part of the exam that it was asked.
+    """The counts of a model in the questions of the exam that it has answered.
 
-    `unread` is the number of passages to which no reply could be read.
+    `unread` is the number of passages for which its reply could not be read.
     """
 
     true_passages: int = 0
@@ -127,7 +127,7 @@ class Score(msgspec.Struct, frozen=True):
 
     @property
     def asked(self) -> int:
-        """How many questions it was asked."""
+        """How many questions the model was asked."""
         return self.true_passages + self.other_passages + self.runs
 
     @property
@@ -167,14 +167,14 @@ def read_runs() -> Sequence[ExamRun]:
 
 
 def examine(config: LLMConfig, chat: ChatModel, reader: ChatModel) -> Iterator[Score]:
-    """Let `reader` read the passages and `chat` play the runs; yield the score after each.
+    """Let `reader` read the passages and `chat` do the runs; yield the score after each.
 
     Raises `ChatError`.
     """
     score = Score()
     for passage in read_passages():
-        asked = inquiry("support", passage.subject, passage.date, passage.place)
-        reading = ask_reading(reader, asked)[0]
+        question = inquiry("support", passage.subject, passage.date, passage.place)
+        reading = ask_reading(reader, question)[0]
         names = (
             ("true_passages", "taken") if passage.is_first else ("other_passages", "let_through")
         )
@@ -186,29 +186,29 @@ def examine(config: LLMConfig, chat: ChatModel, reader: ChatModel) -> Iterator[S
         yield score
 
 
-def _counting(score: Score, asked: str, right: str, *, is_right: bool) -> Score:
-    counts = {asked: getattr(score, asked) + 1, right: getattr(score, right) + is_right}
+def _counting(score: Score, total: str, right: str, *, is_right: bool) -> Score:
+    counts = {total: getattr(score, total) + 1, right: getattr(score, right) + is_right}
     return msgspec.structs.replace(score, **counts)
 
 
 def play(run: ExamRun, config: LLMConfig, chat: ChatModel) -> bool:
-    """Return whether a model comes to the right end of a run. Raises `ChatError`."""
+    """Return whether a model finds the right answer of a run. Raises `ChatError`."""
     events: list[AnyEvent] = []
-    heard = _Heard(chat)
+    model = _ErrorRecordingModel(chat)
     acceptance = config.acceptance.model_copy(
         update={"trusted_sources": (_TRUSTED,), "second_reading": True}
     )
     changed = {"enabled": True, "first_search": True, "acceptance": acceptance}
     adjudicator = ReActAdjudicator(
         config.model_copy(update=changed),
-        chat=heard,
+        chat=model,
         tools=_tools(run),
         setup=RunSetup(on_event=events.append, reads_prose=False),
     )
     adjudicator.adjudicate(run.bundle, decide(run.bundle, RulesConfig()))
-    if heard.problem:
-        raise heard.problem
-    calls = [one for one in events if isinstance(one, StepEvent) and one.kind == "act"]
+    if model.problem:
+        raise model.problem
+    calls = [event for event in events if isinstance(event, StepEvent) and event.kind == "act"]
     is_trapped = run.trap != "" and any(run.trap in str(call.arguments) for call in calls)
     has_looked_on = not run.later or any(call.iteration > 0 for call in calls)
     is_right = _answered(events, adjudicator.dialect, run) == _GROUP[run.right]
@@ -216,8 +216,8 @@ def play(run: ExamRun, config: LLMConfig, chat: ChatModel) -> bool:
 
 
 def _answered(events: Sequence[AnyEvent], dialect: Dialect, run: ExamRun) -> str | None:
-    """Return the group that the model itself answered last; what code made of it is not asked."""
-    replies = [one.content for one in events if isinstance(one, ReplyEvent)]
+    """Return the group in the model's last answer, whatever code decided."""
+    replies = [event.content for event in events if isinstance(event, ReplyEvent)]
     step = read_step(dialect, replies[-1], ANSWER_KEYS) if replies else None
     labels = Labels.of(run.bundle)
     if isinstance(step, FinalAnswer):
@@ -226,8 +226,8 @@ def _answered(events: Sequence[AnyEvent], dialect: Dialect, run: ExamRun) -> str
     return None
 
 
-class _Heard:
-    """A model, and why it could not be asked, which is no mistake of its own."""
+class _ErrorRecordingModel:
+    """A model that stores the error if it cannot be asked, which is not the model's mistake."""
 
     def __init__(self, chat: ChatModel) -> None:
         self._chat = chat
@@ -235,7 +235,7 @@ class _Heard:
         self.problem: ChatError | None = None
 
     def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
-        """Return the model's reply, or raise `ChatError`."""
+        """Return the model's reply. Raises `ChatError`."""
         try:
             return self._chat.reply(messages, options)
         except ChatError as error:
@@ -244,30 +244,33 @@ class _Heard:
 
 
 def _tools(run: ExamRun) -> Sequence[Callable[..., object]]:
-    """Return the tools of a run, by the names and with the arguments of those that are shipped."""
+    """Return the tools of a run, with names and arguments of the shipped tools."""
     pages = iter((run.first,))
 
     def web_search(query: str) -> Observation:  # noqa: ARG001 (the argument of the shipped tool)
         """Search the web; the best results are opened, and what they say of dates is shown."""
-        return _found(next(pages, run.later))
+        return _observation(next(pages, run.later))
 
     def web_fetch(url: str) -> Observation:  # noqa: ARG001
         """Open a page and show what it says of dates."""
-        return _found(next(pages, run.later))
+        return _observation(next(pages, run.later))
 
     return web_search, web_fetch
 
 
-def _found(pages: Sequence[_Page]) -> Observation:
+def _observation(pages: Sequence[_Page]) -> Observation:
     documents = [
         Document(f"https://{_TRUSTED}/{page.title.lower().replace(' ', '-')}", page.title,
                  text=page.text, is_fetched=True, number=number)
         for number, page in enumerate(pages, 1)
     ]  # fmt: skip
-    shown = [f"[{one.number}] {one.title}\n{one.address}\n{_quoted(one.text)}" for one in documents]
+    shown = [
+        f"[{document.number}] {document.title}\n{document.address}\n{_quoted(document.text)}"
+        for document in documents
+    ]
     return Observation(
         "\n\n".join(shown) or "Nothing was found.",
-        tuple(one.address for one in documents),
+        tuple(document.address for document in documents),
         documents=tuple(documents),
     )
 

@@ -1,4 +1,4 @@
-"""The prompt: sections from package data, each of which configuration or a caller may replace."""
+"""The prompt: sections from package data, which configuration or a caller may replace."""
 
 import hashlib
 import re
@@ -24,29 +24,29 @@ PROMPT_NUMBERS: Final = (
     "independent_sites", "lead_window_days", "max_iterations",
     "min_sources", "reissue_long_gap_years", "review_threshold", "trusted_sources",
 )  # fmt: skip
-"""What any section may name of the settings: none is a secret, none differs between recordings."""
+"""The settings that any section may name; none is secret or differs between recordings."""
 
 
 def prompt_numbers(config: LLMConfig, rules_config: RulesConfig) -> Mapping[str, object]:
     """Return the value of each of `PROMPT_NUMBERS`."""
-    known = config.model_dump() | config.acceptance.model_dump() | rules_config.model_dump()
-    known["independent_sites"] = counted(config.acceptance.min_sources, "independent site")
-    known["trusted_sources"] = ", ".join(config.acceptance.trusted_sources) or "no site at all"
-    return {name: known[name] for name in PROMPT_NUMBERS}
+    values = config.model_dump() | config.acceptance.model_dump() | rules_config.model_dump()
+    values["independent_sites"] = counted(config.acceptance.min_sources, "independent site")
+    values["trusted_sources"] = ", ".join(config.acceptance.trusted_sources) or "no site at all"
+    return {name: values[name] for name in PROMPT_NUMBERS}
 
 
 def fill_placeholders(text: str, values: Mapping[str, object]) -> str:
     """Replace each `{name}` by its value; `{{name}}` becomes {name}, other braces stay."""
 
-    def value(found: re.Match[str]) -> str:
-        escaped, name = found.groups()
-        return f"{{{escaped}}}" if escaped else str(values.get(name, found.group()))
+    def value(match: re.Match[str]) -> str:
+        escaped, name = match.groups()
+        return f"{{{escaped}}}" if escaped else str(values.get(name, match.group()))
 
     return _BRACES.sub(value, text)
 
 
 def _with_original(text: str, section: str, original: str) -> str:
-    return _BRACES.sub(lambda found: original if found[2] == section else found.group(), text)
+    return _BRACES.sub(lambda match: original if match[2] == section else match.group(), text)
 
 
 def _check_placeholders(key: str, text: str, allowed: Collection[str]) -> None:
@@ -66,11 +66,11 @@ _DIALECT_SECTIONS: Final = ("tools", "format")
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The sections of a prompt, with placeholders; an unknown one is a `ConfigError`.
+    """The sections of a prompt, with placeholders. Raises `ConfigError` for an unknown one.
 
-    `{tools}` in `tools` is the list of the tools, `{format}` in `format` the dialect's form of a
-    step; `task` is asked below the evidence, `year` if the year alone is open. Empty sections are
-    left out. `version` names the text that this prompt was made from.
+    `{tools}` in `tools` is the list of tools, `{format}` in `format` the dialect's form of a step.
+    `task` is the question below the evidence, or `year` if only the year is open. Empty sections
+    are left out. `version` names the text that this prompt was made from.
     """
 
     version: str
@@ -85,9 +85,9 @@ class Prompt:
     def __post_init__(self) -> None:
         """Check the placeholders."""
         for section in TEXT_SECTIONS:
-            own = (section,) if section in _DIALECT_SECTIONS else ()
+            placeholder = (section,) if section in _DIALECT_SECTIONS else ()
             text = getattr(self, section)
-            _check_placeholders(f"llm.prompt.{section}", text, (*PROMPT_NUMBERS, *own))
+            _check_placeholders(f"llm.prompt.{section}", text, (*PROMPT_NUMBERS, *placeholder))
 
     @property
     def name(self) -> str:
@@ -105,20 +105,20 @@ class Prompt:
 
     def overridden(self, **sections: str) -> "Prompt":
         """Return the prompt with sections replaced; `{rules}` in `rules` is the original text."""
-        own: dict[str, Any] = {}
+        replaced: dict[str, Any] = {}
         for section, text in sections.items():
             _check_placeholders(f"llm.prompt.{section}", text, (*PROMPT_NUMBERS, section))
-            own[section] = _with_original(text, section, getattr(self, section, ""))
-        return replace(self, **own)
+            replaced[section] = _with_original(text, section, getattr(self, section, ""))
+        return replace(self, **replaced)
 
     def render(
         self, dialect: "Dialect", tools: Sequence["Tool"], numbers: Mapping[str, object]
     ) -> str:
         """Return the system prompt: the same bytes for the same dialect, tools and numbers."""
-        listed = {**numbers, "tools": dialect.tools(tools)} if tools else {}
+        tool_values = {**numbers, "tools": dialect.tools(tools)} if tools else {}
         sections = (
             fill_placeholders(self.role, numbers),
-            fill_placeholders(self.tools, listed) if tools else "",
+            fill_placeholders(self.tools, tool_values) if tools else "",
             fill_placeholders(self.format, {**numbers, "format": dialect.form(tools)}),
             fill_placeholders(self.answer, numbers),
             fill_placeholders(self.rules, numbers),
@@ -139,6 +139,6 @@ def load_prompt() -> Prompt:
 
 
 def configured_prompt(config: PromptConfig) -> Prompt:
-    """Return what `[llm.prompt]` asks for. Raises `ConfigError` for an unknown placeholder."""
+    """Return the prompt with the sections of `[llm.prompt]`. Raises `ConfigError`."""
     words = {name: text for name in TEXT_SECTIONS if (text := getattr(config, name))}
     return load_prompt().overridden(**words)

@@ -11,7 +11,7 @@ from chart_binder.llm.events import AnyRunEvent
 
 
 class Outcome(StrEnum):
-    """How far an answer may be trusted."""
+    """What may be done with an answer: decide, propose it to a person, or nothing."""
 
     ACCEPTED = "accepted"
     REVIEW = "review"
@@ -20,7 +20,7 @@ class Outcome(StrEnum):
 
 
 class RulesAgreement(StrEnum):
-    """How the rules, with the verified facts added, agree with an answer."""
+    """Whether the rules with the verified facts agree with an answer."""
 
     CONFIRMED = "confirmed"
     CONTRADICTED = "contradicted"
@@ -28,9 +28,9 @@ class RulesAgreement(StrEnum):
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What a second reading said of a passage.
+    """What a second reading says about a passage.
 
-    `kind` is `support` or `contradiction`, of the date that the fact claims.
+    `kind` is `support` or `contradiction`, of what the fact claims.
     """
 
     kind: str
@@ -40,11 +40,11 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """A fact that the answer cites, or that code found beside it, with how it was verified.
+    """A fact that the answer cites or that code found, and the result of its verification.
 
-    `problem` says why it is not `verified`, `question` which open question the model says it
-    answers, `before` what the evidence has that it changes; a fetched page of one of
-    `trusted_sources` is `trusted`; `cited` says that the model cites it.
+    `problem` says why it is not `verified`; `question` is the open question that it answers, in the
+    model's words; `before` is the value of the evidence that it changes. It is `trusted` if its
+    source is a fetched page of one of `trusted_sources`, and `cited` if the model cites it.
     """
 
     about: str
@@ -62,11 +62,11 @@ class Fact(msgspec.Struct, frozen=True):
 
 
 FAILED_SERVICE = "unanswered"
-"""The name of the check for a service that failed: the run is worth repeating."""
+"""The name of the check for a service that failed, after which a run is worth repeating."""
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One check of an answer by code: whether it passed, with one sentence of detail."""
+    """A check of an answer by code; `detail` is one sentence."""
 
     name: str
     passed: bool
@@ -74,9 +74,9 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """What a run used: tokens as the server counts them, seconds of wall-clock time.
+    """What a run used: tokens as the server counts them, and seconds of wall-clock time.
 
-    Second readings (`readings` of them) are in the sums.
+    The sums include second readings; `readings` is their number.
     """
 
     prompt_tokens: int = 0
@@ -89,11 +89,11 @@ class Usage(msgspec.Struct, frozen=True):
 class AdjudicationResult(msgspec.Struct, frozen=True):
     """The adjudicator's answer, with everything needed to judge it.
 
-    `confidence` is the model's own (0..1), and so is `stated_confidence`; checks lower neither.
-    `rules` is the rules' agreement with the verified facts in; `independent_sources` those of the
-    fact that has the fewest of those that the decision turns on; `added` recordings of records that
-    the model named; `problem` why it is not accepted; `transcript` the recorded file's path, or the
-    events; `is_unreachable` says that nothing answers at the model's address.
+    `confidence` and `stated_confidence` are the model's own, from 0 to 1. `rules` says whether the
+    rules with the verified facts agree. `independent_sources` is the least number of sources of a
+    fact that the decision depends on. `added` holds the recordings of records that the model named.
+    `problem` says why the answer is not accepted. `transcript` is the path of the recorded file, or
+    the events. `is_unreachable` says that nothing answers at the model's address.
     """
 
     outcome: Outcome
@@ -119,7 +119,7 @@ class AdjudicationResult(msgspec.Struct, frozen=True):
 
     @property
     def is_accepted(self) -> bool:
-        """Whether it decides, rather than proposes."""
+        """Whether the answer decides; otherwise it is a proposal."""
         return self.outcome is Outcome.ACCEPTED
 
     def to_json(self) -> bytes:
@@ -128,7 +128,7 @@ class AdjudicationResult(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_json(cls, document: bytes | str) -> "AdjudicationResult":
-        """Read back what `to_json` wrote. Raises `msgspec.ValidationError`."""
+        """Return a result from its JSON. Raises `msgspec.ValidationError`."""
         return decode_json(document, cls)
 
     def to_dict(self) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class AdjudicationResult(msgspec.Struct, frozen=True):
 
 
 def why_not_written(result: AdjudicationResult) -> str | None:
-    """Return why an answer must not be written to a file before a person has seen it, or None."""
+    """Return why a person must see an answer before it is written to a file; None if not."""
     if result.outcome is not Outcome.ACCEPTED:
         return result.problem or f"the answer is {result.outcome}"
     return None

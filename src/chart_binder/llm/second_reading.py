@@ -1,7 +1,7 @@
-"""The second reading: the model is asked, apart from the run, what a passage says of a record.
+"""The second reading: outside the run, a model is asked what a passage says about a record.
 
-Question and answer have a fixed form (docs/adjudicator.md, "The second reading"). What cannot be
-read is `unclear`. Only `first_release`, or the value that a fact states, lets the fact stand.
+Question and answer have a fixed form (docs/adjudicator.md, "The second reading"). An answer that
+cannot be read counts as `unclear`. Only `first_release`, or the value of the fact, confirms a fact.
 """
 
 import json
@@ -40,16 +40,16 @@ from chart_binder.react.transcript import EventHandler
 from chart_binder.web.places import Place
 
 MAX_READINGS: Final = 8
-"""Questions in one run."""
+"""Questions asked in one run."""
 UNCLEAR: Final = "unclear"
 FIRST_RELEASE: Final = "first_release"
 NOT_SAID: Final = "not said"
-"""The choice if a passage gives none of the dates or values to choose from."""
+"""The choice if a passage gives none of the dates or values on offer."""
 OTHER_RECORD: Final = "another record"
-"""The choice if a passage gives a value of another record."""
+"""The choice if a passage gives the value of another record."""
 _WORDS = tomli.loads(files("chart_binder.llm").joinpath("second_reading.toml").read_text("utf-8"))
 READINGS: Final[Mapping[str, str]] = _WORDS["readings"]
-"""What a passage may say of a date."""
+"""What a passage may say about a date."""
 _LABELS: Final = {name: name for name in READINGS}
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _MARKS = r"[\s*`\"'“”.]*"
@@ -59,11 +59,11 @@ Kind: TypeAlias = Literal["support", "contradiction"]
 
 @dataclass(frozen=True)
 class ReadingQuestion:
-    """A question of a second reading, and the reading that each answer comes to."""
+    """A question of a second reading, and the reading that each choice means."""
 
     text: str
     key: str
-    """The member of the answer's object that has the choice."""
+    """The key of the choice in the answer's object."""
     readings: Mapping[str, str]
 
     @property
@@ -72,7 +72,7 @@ class ReadingQuestion:
         return object_schema({self.key: {"enum": list(self.readings)}})
 
     def read(self, reply: str) -> str:
-        """Return the reading that a reply gives as an object's member or as its only word.
+        """Return the reading that a reply gives as a member of an object or as its only word.
 
         A reading by its own name counts, too: canned transcripts have it.
         """
@@ -96,8 +96,9 @@ class ReadingQuestion:
 def inquiry(kind: Kind, subject: Subject, date: str | None, place: Place) -> ReadingQuestion:
     """Return the question about a date at a place, or about a premiere if there is no date.
 
-    Small models agree. So prose that is to support a date is asked when the record came out, with
-    the date not named; what may contradict one, and structure, is asked what it says of the date.
+    For prose that may support a date, the question is when the record came out, and the date is not
+    named, because small models agree with what they are asked. For structure, and for a place that
+    may contradict a date, the question is what it says about that date.
     """
     if date is None:
         return _labelled("premiere", "premiere_readings", subject, "", place)
@@ -109,15 +110,15 @@ def inquiry(kind: Kind, subject: Subject, date: str | None, place: Place) -> Rea
 
 
 def value_inquiry(field: str, subject: Subject, place: Place) -> ReadingQuestion:
-    """Return the question about the value of a status, a country or a type at a place.
+    """Return the question about a status, a country or a type at a place.
 
-    It does not name the value that is claimed.
+    It does not name the value that the fact claims.
     """
     values = {value: value for value in sorted(fact_words()[field]) if value != "Song"}
     readings = {NOT_SAID: UNCLEAR, OTHER_RECORD: "other_release", **values}
     shown = {"choices": "; ".join(readings), "passage": " ".join(place.passage.split())}
-    key, asked = _WORDS["fields"][field]
-    shown |= {"asked": _filled(asked, subject, {}), "key": key}
+    key, question = _WORDS["fields"][field]
+    shown |= {"asked": _filled(question, subject, {}), "key": key}
     return ReadingQuestion(_filled(_WORDS["value"], subject, shown), key, readings)
 
 
@@ -126,7 +127,7 @@ def _labelled(
 ) -> ReadingQuestion:
     """Return a question with the readings as choices.
 
-    The passage is indented, so that no line of a page is taken for one of the question.
+    The passage is indented so that a line of it cannot be mistaken for a line of the question.
     """
     lines = "\n".join(f"- {name}: {meaning}" for name, meaning in _WORDS[choices].items())
     shown = {"date": date, "passage": indent(place.passage, "  "), "readings": lines}
@@ -135,7 +136,7 @@ def _labelled(
 
 def _filled(form: str, subject: Subject, shown: Mapping[str, str]) -> str:
     is_edition = max(len(subject.years), len(subject.codes)) == 1
-    known = {
+    values = {
         "release": subject.title,
         "artist": subject.artist or "unknown",
         "type": subject.kind or "unknown",
@@ -144,15 +145,15 @@ def _filled(form: str, subject: Subject, shown: Mapping[str, str]) -> str:
         "edition": ", ".join((*subject.years, *subject.codes)) if is_edition else "any",
         "recording": subject.recording or "unknown",
     }
-    lines = {name: one_line(value) for name, value in known.items()}
+    lines = {name: one_line(value) for name, value in values.items()}
     return fill_placeholders(form, {**lines, **shown})
 
 
 def _dates_of(place: Place, date: str) -> Mapping[str, str]:
-    """Return the dates of a passage as it writes them, each with what choosing it comes to.
+    """Return the dates in a passage, as it writes them, each with the reading that it means.
 
-    The year of a heading is left out if the passage has a day of that year. Where the year stands
-    elsewhere in the document, the day at the place is the date.
+    A year in a heading is left out if the passage has a day in that year. If the passage does not
+    state the date, its year stands elsewhere in the document, and the day at the place is added.
     """
     value, passage = PartialDate.parse(date), place.passage
     mentions = find_dates(passage)
@@ -160,40 +161,52 @@ def _dates_of(place: Place, date: str) -> Mapping[str, str]:
         one_line(passage[mention.start : mention.end]):
             FIRST_RELEASE if states(mention, value) else "not_a_release"
         for mention in mentions
-        if not any(_is_within(other, mention) for other in mentions)
+        if not any(_is_within(precise, mention) for precise in mentions)
     }  # fmt: skip
     if FIRST_RELEASE not in readings.values():
         text = place.document.text
-        near = (each for each in place.document.mentions if each.start < place.end)
-        near = (each for each in near if each.end > place.start and states(each, value))
-        start, end = next(((each.start, each.end) for each in near), (place.start, place.end))
+        spans = (
+            (mention.start, mention.end)
+            for mention in place.document.mentions
+            if mention.start < place.end and mention.end > place.start and states(mention, value)
+        )
+        start, end = next(spans, (place.start, place.end))
         readings[one_line(text[start:end])] = FIRST_RELEASE
     return readings
 
 
-def _is_within(mention: Mention, other: Mention) -> bool:
-    """Return whether a mention states the other's date more precisely."""
+def _is_within(mention: Mention, wider: Mention) -> bool:
+    """Return whether a mention states the date of a wider one more precisely."""
     return all(
         wide.first <= date.first and date.last <= wide.last and date != wide
         for date in mention.dates
-        for wide in other.dates
+        for wide in wider.dates
     )
 
 
-def ask_reading(chat: ChatModel, asked: ReadingQuestion, seconds: float = inf) -> tuple[str, Reply]:
-    """Return what a model reads in a passage, and its reply. Raises `ChatError`."""
-    left = None if isinf(seconds) else seconds
-    options = GenerationOptions(schema=asked.schema, seconds=left, temperature=0.0, may_think=False)
-    reply = ask(chat, [Message("user", asked.text)], options)
-    return asked.read(reply.content), reply
+def ask_reading(
+    chat: ChatModel, question: ReadingQuestion, seconds: float = inf
+) -> tuple[str, Reply]:
+    """Ask a model; return the reading and its reply. Raises `ChatError`.
+
+    `seconds` limits the time of the request.
+    """
+    options = GenerationOptions(
+        schema=question.schema,
+        seconds=None if isinf(seconds) else seconds,
+        temperature=0.0,
+        may_think=False,
+    )
+    reply = ask(chat, [Message("user", question.text)], options)
+    return question.read(reply.content), reply
 
 
 @dataclass(slots=True)
 class SecondReader:
-    """Asks second readings of one run: each question once, and at most `MAX_READINGS`.
+    """Asks the second readings of one run: each question once, and at most `MAX_READINGS`.
 
-    After a failure none is asked, and none at all of a model that is below the bar of
-    `canon model check` (`reads_prose` is false).
+    Nothing is asked after a failure, nor of a model that failed `canon model check` (`reads_prose`
+    is false). A `script` answers instead of `chat`.
     """
 
     chat: ChatModel
@@ -201,7 +214,8 @@ class SecondReader:
     seconds_left: Callable[[], float]
     reads_prose: bool = True
     script: ReadingScript | None = None
-    asked: int = 0
+    questions: int = field(default=0, init=False)
+    """How many questions were asked."""
     has_failed: bool = field(default=False, init=False)
     """Whether the model could not be asked."""
     _readings: dict[str, str] = field(default_factory=dict, init=False)
@@ -210,30 +224,30 @@ class SecondReader:
     @property
     def is_used_up(self) -> bool:
         """Whether no further question can be asked."""
-        is_over = self.asked >= MAX_READINGS or self.seconds_left() <= 0
+        is_over = self.questions >= MAX_READINGS or self.seconds_left() <= 0
         return is_over or self.has_failed or not self.reads_prose
 
     def read(
-        self, fact: int, kind: Kind, asked: ReadingQuestion, ground: Place, turn: int
+        self, fact: int, kind: Kind, question: ReadingQuestion, place: Place, turn: int
     ) -> Reading:
-        """Return what the passage at a place says of what is asked."""
-        passage, source = ground.passage, ground.document.address
-        key = f"{source}\n{asked.readings}\n{asked.text}"
+        """Return what the passage at a place says, for the fact with this number."""
+        passage, source = place.passage, place.document.address
+        key = f"{source}\n{question.readings}\n{question.text}"
         if key not in self._readings and not self.is_used_up:
-            reading = self._ask(asked, ReadingEvent(turn, fact, kind, source, passage))
+            reading = self._ask(question, ReadingEvent(turn, fact, kind, source, passage))
             if not self.has_failed:
                 self._readings[key] = reading
         return Reading(kind, source, passage, self._readings.get(key, UNCLEAR))
 
-    def _ask(self, asked: ReadingQuestion, event: ReadingEvent) -> str:
-        self.asked += 1
+    def _ask(self, question: ReadingQuestion, event: ReadingEvent) -> str:
+        self.questions += 1
         started = time.monotonic()
         try:
             if self.script:
                 reply = self.script.reply(event)
-                reading = asked.read(reply.content)
+                reading = question.read(reply.content)
             else:
-                reading, reply = ask_reading(self.chat, asked, self.seconds_left())
+                reading, reply = ask_reading(self.chat, question, self.seconds_left())
         except ChatError:
             self.has_failed = True
             self.on_event(replace(event, reading=NOT_ANSWERED))

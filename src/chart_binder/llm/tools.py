@@ -1,4 +1,4 @@
-"""The tools that are installed and on, and the one by which code reads linked pages."""
+"""The tools that are installed and turned on, and the tool with which code reads linked pages."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,15 +26,15 @@ _INSTALLED: Final = (("provider", "chart_binder.chat_models"), ("dialect", "char
 
 
 def unknown_names(config: LLMConfig) -> Iterator[tuple[str, str]]:
-    """Yield each configuration key that names something unknown, with a sentence on it.
+    """Yield each configuration key that names something unknown, with a sentence about it.
 
-    Nothing is loaded: no provider, dialect or tool.
+    No provider, dialect or tool is loaded.
     """
     for key, group in _INSTALLED:
         installed, name = plugins.names(group), getattr(config, key)
         if name not in installed:
-            there = ", ".join(installed) or "none"
-            yield f"llm.{key}", f"llm.{key}: found {name!r}; installed are {there}"
+            listed_names = ", ".join(installed) or "none"
+            yield f"llm.{key}", f"llm.{key}: found {name!r}; installed are {listed_names}"
     yield from unknown_tool_names(config.tools)
     if config.prompt == PromptConfig():
         return
@@ -51,10 +51,10 @@ def unknown_names(config: LLMConfig) -> Iterator[tuple[str, str]]:
 def unknown_tool_names(config: ToolsConfig) -> Iterator[tuple[str, str]]:
     """Yield the tools that `[llm.tools]` turns on or off but that are not installed."""
     installed = plugins.names(_GROUP)
-    there = ", ".join(installed)
+    installed_names = ", ".join(installed)
     for name in sorted({*(config.model_extra or {})} - {*installed}):
         key = f"llm.tools.{name}"
-        yield key, f"{key}: no such tool is installed; there are {there}"
+        yield key, f"{key}: no such tool is installed; there are {installed_names}"
 
 
 def default_tools(
@@ -62,10 +62,10 @@ def default_tools(
     searxng: "SearxngClient | None" = None,
     musicbrainz: "OpenMusicBrainz | None" = None,
 ) -> tuple[Tool, ...]:
-    """Return the tools that are installed and on; none opens a socket yet.
+    """Return the tools that are installed and turned on; none opens a socket yet.
 
-    `searxng` is a search client, `musicbrainz` what opens MusicBrainz. Raises `ConfigError` where
-    `[llm.tools]` names a tool that is not installed, `PluginError` for one that is no tool.
+    `searxng` is a search client, and `musicbrainz` opens MusicBrainz. Raises `ConfigError` if
+    `[llm.tools]` names a tool that is not installed, `PluginError` if a plug-in makes no tool.
     """
     installed = plugins.names(_GROUP)
     clients = {_SEARCH: searxng, "musicbrainz": musicbrainz}
@@ -80,14 +80,14 @@ def default_tools(
 
 
 FindLinks: TypeAlias = Callable[[Sequence[ReleaseGroupId]], Sequence[Link]]
-"""Returns what MusicBrainz links release groups to; raises `LookupFailedError`."""
+"""Returns what MusicBrainz links release groups to. Raises `LookupFailedError`."""
 
 
 def linked_pages(bundle: EvidenceBundle, config: LLMConfig, find_links: FindLinks) -> Tool:
-    """Return the tool by which code reads what MusicBrainz links to the groups in question.
+    """Return the tool with which code reads the pages that MusicBrainz links to groups.
 
-    A page that has the first date of its group in structure is shown a second time, as a statement
-    of its own (`web.documents.linked_document`).
+    If a page has the first date of its group in structure, that date is also a document of its own
+    (`web.documents.linked_document`).
     """
 
     def linked_pages(release_groups: list[str]) -> Observation:
@@ -105,12 +105,12 @@ def linked_pages(bundle: EvidenceBundle, config: LLMConfig, find_links: FindLink
         if not sources:
             return Observation("MusicBrainz links the record to no page of Wikidata or Wikipedia.")
         lines, documents = ["What MusicBrainz links the record to:"], list[Document]()
-        stated = [
+        statements = [
             linked_document(source.document, source.group, source.date.text, source.quote)
             for source in sources
             if source.document and source.date
         ]
-        room = config.fetch.max_chars - sum(len(document.text) + 1 for document in stated)
+        room = config.fetch.max_chars - sum(len(document.text) + 1 for document in statements)
         room = max(0, room) // len(sources)
         for source in sources:
             shown = source.quote if source.date else f"({source.problem or 'no date in structure'})"
@@ -118,9 +118,9 @@ def linked_pages(bundle: EvidenceBundle, config: LLMConfig, find_links: FindLink
             if source.document is None:
                 continue
             if source.date:
-                documents.append(stated.pop(0))
+                documents.append(statements.pop(0))
             blocks = source.document.text.split("\n")
-            passages = excerpt(blocks, room, source.title, per_line=3)  # a gap is shown as `...`
+            passages = excerpt(blocks, room, source.title, per_line=3)
             documents.append(replace(source.document, text="\n".join(passages.lines)))
         addresses = dict.fromkeys(document.address for document in documents)
         return Observation("\n".join(lines), tuple(addresses), documents=tuple(documents))
@@ -129,29 +129,31 @@ def linked_pages(bundle: EvidenceBundle, config: LLMConfig, find_links: FindLink
 
 
 def without_network(config: LLMConfig) -> LLMConfig:
-    """Return the configuration with the built-in tools off that use the network."""
+    """Return the configuration with the built-in network tools turned off."""
     off = config.tools.model_copy(update=dict.fromkeys(_ON_THE_NETWORK, False))
     return config.model_copy(update={"tools": off})
 
 
 def with_installed_tools(config: LLMConfig) -> LLMConfig:
-    """Return the configuration without the keys of tools that are not installed here."""
+    """Return the configuration without keys of tools that are not installed."""
     installed = plugins.names(_GROUP)
-    kept = {name: on for name, on in config.tools.model_dump().items() if name in installed}
-    return config.model_copy(update={"tools": ToolsConfig.model_validate(kept)})
+    switches = {
+        name: is_on for name, is_on in config.tools.model_dump().items() if name in installed
+    }
+    return config.model_copy(update={"tools": ToolsConfig.model_validate(switches)})
 
 
 def _turned_on(installed: Sequence[str], config: LLMConfig) -> Iterator[str]:
     for _, problem in unknown_tool_names(config.tools):
         raise ConfigError(problem)
-    own = [name for name in ToolsConfig.model_fields if name in installed]
-    for name in dict.fromkeys([*own, *installed]):
+    shipped = [name for name in ToolsConfig.model_fields if name in installed]
+    for name in dict.fromkeys([*shipped, *installed]):
         if config.tools.offers(name) and (name != _SEARCH or config.searxng.enabled):
             yield name
 
 
 def turned_off(config: LLMConfig) -> Mapping[str, str]:
-    """Return the installed tools that are off, each with the key that turns it off."""
+    """Return the installed tools that are turned off, each with the key that does so."""
     installed = plugins.names(_GROUP)
     return {
         name: "llm.searxng.enabled" if config.tools.offers(name) else f"llm.tools.{name}"
@@ -159,12 +161,12 @@ def turned_off(config: LLMConfig) -> Mapping[str, str]:
     }
 
 
-def as_tool(found: Any, name: str, config: LLMConfig, client: object | None = None) -> Tool:
-    """Return the tool that the plug-in `name` is or makes, or raise `PluginError`."""
+def as_tool(plugin: Any, name: str, config: LLMConfig, client: object | None = None) -> Tool:
+    """Return the tool that the plug-in `name` is or makes. Raises `PluginError`."""
 
     def defect(error: Exception) -> PluginError:
-        what = str(error) if isinstance(error, ToolDefectError) else f"makes no tool: {error}"
-        return PluginError(f"plug-in {name!r} of {_GROUP!r}: {what}")
+        problem = str(error) if isinstance(error, ToolDefectError) else f"makes no tool: {error}"
+        return PluginError(f"plug-in {name!r} of {_GROUP!r}: {problem}")
 
     with wrap_plugin_errors(defect, CanonError):
-        return tool_of(found, config, client)
+        return tool_of(plugin, config, client)

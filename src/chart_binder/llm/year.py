@@ -1,8 +1,8 @@
-"""Doubts of a year: what pages say that makes the date of a song's single another record's.
+"""Doubts about a year: what pages say that makes a song's date unsafe for a recording.
 
-A date of a song by its artist answers for a recording that MusicBrainz lists on later records only.
-It does not if the song was on an earlier record, or if the artist recorded it again: then the
-recording may be the newer one. No second reading is asked, because the safe side is to doubt.
+If MusicBrainz lists a recording on later records only, a date of the song by its artist stands for
+it. It does not if the song was on an earlier record, or if the artist recorded it again, because
+the recording may be the newer one. A doubt needs no second reading, because doubting is safe.
 """
 
 import re
@@ -21,7 +21,7 @@ from chart_binder.web.places import Place, date_doubt, dates_about
 _NAME = re.compile(
     r"[\s\"'“”„«‘’:|]*([^\n|.,;()\"“”«»\[\]]{1,60})[\s\"'“”»’|]*(?:\(\D{0,20}(\d{4}))?"
 )
-"""The name of an album behind the word, with the year in brackets."""
+"""The name of an album after the word, with the year in brackets."""
 _YEAR = re.compile(r"(?<!\d)(?:18|19|20)\d\d(?!\d)")
 _LONGEST_ENTRY = 150
 
@@ -29,7 +29,7 @@ _LONGEST_ENTRY = 150
 def year_doubts(
     patch: Patch, documents: Sequence[SourceText], bundle: EvidenceBundle
 ) -> Iterator[str]:
-    """Yield what was read that speaks against a date as the first one of the recording."""
+    """Yield sentences on what pages say against a date as the first of the recording."""
     yield from dict.fromkeys(_doubts(patch, documents, bundle))
 
 
@@ -43,8 +43,8 @@ def _doubts(patch: Patch, documents: Sequence[SourceText], bundle: EvidenceBundl
         for line in document.text.split("\n"):
             if not (is_on_song or song.is_named_in(line)):
                 continue
-            if said := _anew().search(line):
-                yield f"{document.address} says of another recording of it {said[0]!r}"
+            if match := _anew().search(line):
+                yield f"{document.address} says of another recording of it {match[0]!r}"
             yield from _albums(line, year, documents, song, document.address)
         if not is_on_song and (dated := _earlier_record(document, year, song)):
             yield f"{document.address} has it on a record of {dated}"
@@ -67,16 +67,16 @@ def _pattern(words: Sequence[str]) -> re.Pattern[str]:
 def _albums(
     line: str, year: int, documents: Sequence[SourceText], song: Subject, address: str
 ) -> Iterator[str]:
-    """Yield albums that a line says the song is from, if they are or may be of an earlier year."""
+    """Yield albums that a line says the song is from, unless they are from the year or later."""
     for pattern in _of_album():
-        for said in pattern.finditer(line):
-            named = _NAME.match(line, said.end())
-            title = " ".join(named[1].split()) if named else ""
+        for phrase in pattern.finditer(line):
+            name = _NAME.match(line, phrase.end())
+            title = " ".join(name[1].split()) if name else ""
             words = spaced_words(title)
-            if not title or any(one in words or words in one for one in song.others):
+            if not title or any(record in words or words in record for record in song.others):
                 continue
-            stated = said.groupdict().get("year") or (named and named[2])
-            years = [int(stated)] if stated else _years_of(title, documents, song)
+            year_text = phrase.groupdict().get("year") or (name and name[2])
+            years = [int(year_text)] if year_text else _years_of(title, documents, song)
             if not years:
                 yield f"{address} says that it is from the album {title!r}, whose date was not read"
             elif min(years) < year:
