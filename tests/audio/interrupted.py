@@ -151,11 +151,11 @@ class Trial:
         folder, path = self.fresh()
         status = run(folder, path)
         content = path.read_bytes()
-        swept = [each for each in remove_leftovers(path.parent) if each.problem is None]
+        swept = [leftover for leftover in remove_leftovers(path.parent) if leftover.problem is None]
         right = (
             content in (self.old, self.new)
             and audio_hash(path) == self.audio
-            and [each.name for each in path.parent.iterdir()] == [path.name]
+            and [entry.name for entry in path.parent.iterdir()] == [path.name]
             and self.journal_is_right(folder, path)
             and status in (DONE, REFUSED, -signal.SIGKILL)
             and (status == -signal.SIGKILL or not swept)

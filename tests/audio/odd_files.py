@@ -77,8 +77,8 @@ def chunk(name: bytes, content: bytes, order: str) -> bytes:
 
 
 def with_chunks(name: str, order: str, chunks: bytes) -> bytes:
-    whole = bare(name) + chunks
-    return whole[:4] + struct.pack(f"{order}I", len(whole) - 8) + whole[8:]
+    original = bare(name) + chunks
+    return original[:4] + struct.pack(f"{order}I", len(original) - 8) + original[8:]
 
 
 def wav_with_info(**entries: bytes) -> bytes:
@@ -124,7 +124,9 @@ LYRICS = b"LYRICSBEGININD0000200LYR00002la000031LYRICS200"
 
 
 def comments(*entries: str) -> bytes:
-    counted = [struct.pack("<I", len(each.encode())) + each.encode() for each in ("x", *entries)]
+    counted = [
+        struct.pack("<I", len(comment.encode())) + comment.encode() for comment in ("x", *entries)
+    ]
     return counted[0] + struct.pack("<I", len(entries)) + b"".join(counted[1:])
 
 
@@ -134,30 +136,30 @@ def flac_block(kind: int, body: bytes) -> bytes:
 
 def flac(*blocks: bytes) -> bytes:
     """Return a FLAC file with these metadata blocks behind the one that describes the stream."""
-    whole = bare("bare.flac")
-    at, last = 42, bool(whole[4] & 0x80)
+    original = bare("bare.flac")
+    at, last = 42, bool(original[4] & 0x80)
     while not last:
-        last = bool(whole[at] & 0x80)
-        at += 4 + int.from_bytes(whole[at + 1 : at + 4], "big")
+        last = bool(original[at] & 0x80)
+        at += 4 + int.from_bytes(original[at + 1 : at + 4], "big")
     padding = bytes((0x81,)) + (100).to_bytes(3, "big") + bytes(100)
-    return b"fLaC\0" + whole[5:42] + b"".join(blocks) + padding + whole[at:]
+    return b"fLaC\0" + original[5:42] + b"".join(blocks) + padding + original[at:]
 
 
 COMMENTS = flac_block(4, comments(f"TITLE={TITLE}", f"ARTIST={ARTIST}", f"ALBUM={ALBUM}"))
 
 
 def mp4_without_media() -> bytes:
-    whole = bare("bare.fast.m4a")
-    return whole[: whole.index(b"mdat") - 4]
+    original = bare("bare.fast.m4a")
+    return original[: original.index(b"mdat") - 4]
 
 
 def mp4_with_media_elsewhere() -> bytes:
     """Return a file whose media were put behind where the tables point."""
-    whole = bare("bare.aac.m4a")
-    at = whole.index(b"mdat") - 4
-    size = int.from_bytes(whole[at : at + 4], "big")
+    original = bare("bare.aac.m4a")
+    at = original.index(b"mdat") - 4
+    size = int.from_bytes(original[at : at + 4], "big")
     padding = struct.pack(">I4s", size + 64, b"free") + bytes(size + 56)
-    return whole[:at] + padding + whole[at : at + size] + whole[at + size :]
+    return original[:at] + padding + original[at : at + size] + original[at + size :]
 
 
 def sized(content: bytes, at: int, size: int, order: str = "<I") -> bytes:
@@ -171,8 +173,8 @@ def tag_chunk(order: str) -> bytes:
 
 def dsf_tagged(behind: bytes = b"") -> bytes:
     """Return a DSF file with a tag and something behind it, its total length as it was before."""
-    whole = bare("bare.dsf")
-    return sized(whole, 20, len(whole), "<Q") + id3(4, 0, texts(4)) + behind
+    original = bare("bare.dsf")
+    return sized(original, 20, len(original), "<Q") + id3(4, 0, texts(4)) + behind
 
 
 # As iTunes wrote them: the names of ID3v2.2, with a NUL where the fourth letter would be.
@@ -201,9 +203,9 @@ ITEMS = box(
 
 def mp4_with(boxes: bytes) -> bytes:
     """Return a file with these boxes at the end of `moov` instead of `udta`."""
-    whole = bare("bare.aac.m4a")
-    movie, user = whole.index(b"moov") - 4, whole.index(b"udta") - 4
-    return whole[:movie] + box(b"moov", whole[movie + 8 : user] + boxes)
+    original = bare("bare.aac.m4a")
+    movie, user = original.index(b"moov") - 4, original.index(b"udta") - 4
+    return original[:movie] + box(b"moov", original[movie + 8 : user] + boxes)
 
 
 def segment_index(first: int, sizes: list[int], version: int = 0) -> bytes:
@@ -216,12 +218,12 @@ def segment_index(first: int, sizes: list[int], version: int = 0) -> bytes:
 
 def mp4_indexed(version: int = 0) -> bytes:
     """Return a fragmented file with an index of its segments before `moov`."""
-    whole = bare("bare.pieces.m4a")
-    movie, fragment, index = (whole.index(kind) - 4 for kind in (b"moov", b"moof", b"mfra"))
+    original = bare("bare.pieces.m4a")
+    movie, fragment, index = (original.index(kind) - 4 for kind in (b"moov", b"moof", b"mfra"))
     before = segment_index(fragment - movie, [index - fragment], version)
-    for at in (whole.index(b"tfhd") + 12, whole.index(b"tfra") + 28):
-        whole = sized(whole, at, fragment + len(before), ">Q")
-    return whole[:movie] + before + whole[movie:]
+    for at in (original.index(b"tfhd") + 12, original.index(b"tfra") + 28):
+        original = sized(original, at, fragment + len(before), ">Q")
+    return original[:movie] + before + original[movie:]
 
 
 # The name of the file, and its content.
@@ -348,8 +350,8 @@ def mp4_with_places(kind: bytes) -> bytes:
 
 def recording(name: str, total_at: int, size_at: int, order: str) -> bytes:
     """Return a file as a recorder leaves it that was cut off: its header has no sizes yet."""
-    whole = bare(name)
-    return sized(sized(whole, total_at, 36, order), size_at, 0, order)
+    original = bare(name)
+    return sized(sized(original, total_at, 36, order), size_at, 0, order)
 
 
 DATA, SOUND = bare("bare.wav").index(b"data") + 4, bare("bare.aiff").index(b"SSND") + 4

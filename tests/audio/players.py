@@ -41,7 +41,7 @@ Tags = dict[str, str]
 def read(path: Path) -> Tags:
     """Read the tags of a file that players look at."""
     tags: Any = mutagen.File(path).tags
-    found = {}
+    values = {}
     for name, keys in _KEYS.items():
         key = keys[_COLUMNS[path.suffix]]
         if key not in tags:
@@ -52,8 +52,8 @@ def read(path: Path) -> Tags:
         text = (
             value.decode() if isinstance(value, bytes) else str(getattr(value, "text", [value])[0])
         )
-        found[name] = text
-    return found
+        values[name] = text
+    return values
 
 
 def navidrome_album(tags: Tags) -> tuple[str, ...]:

@@ -48,12 +48,12 @@ def test_what_decodes_the_audio_is_hashed(tmp_path: Path, name: str) -> None:
 
 def test_the_day_of_a_change_is_not_hashed(tmp_path: Path) -> None:
     path = tmp_path / "song.m4a"
-    path.write_bytes(whole := bare("bare.fast.m4a"))
+    path.write_bytes(original := bare("bare.fast.m4a"))
     before = audio_hash(path)
     for kind in (b"mvhd", b"tkhd", b"mdhd"):
-        at = whole.index(kind) + 12
-        whole = whole[:at] + struct.pack(">I", 1_234_567) + whole[at + 4 :]
-    path.write_bytes(whole)
+        at = original.index(kind) + 12
+        original = original[:at] + struct.pack(">I", 1_234_567) + original[at + 4 :]
+    path.write_bytes(original)
     assert audio_hash(path) == before
 
 
@@ -65,11 +65,11 @@ def add_ape(path: Path) -> None:
 
 def without_first(path: Path) -> None:
     """Do as TagLib does: of two ID3v2 tags it drops the second one."""
-    whole = path.read_bytes()
+    original = path.read_bytes()
     first = id3(3, 0, texts(3), padding=9)
     second = id3(4, 0, texts(4), padding=9)
-    assert whole.startswith(first + second)
-    path.write_bytes(first + whole[len(first + second) :])
+    assert original.startswith(first + second)
+    path.write_bytes(first + original[len(first + second) :])
 
 
 @pytest.mark.parametrize(

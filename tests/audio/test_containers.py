@@ -20,7 +20,9 @@ from chart_binder.audio.reading import read_tags
 from chart_binder.errors import AudioError
 
 NAMES = sorted({*BARE, "bare.pieces.m4a"})
-by_container = pytest.mark.parametrize("container", CONTAINERS, ids=lambda each: each.name)
+by_container = pytest.mark.parametrize(
+    "container", CONTAINERS, ids=lambda container: container.name
+)
 
 
 def test_moving_the_movie_box_before_the_media_leaves_the_hash() -> None:
@@ -32,8 +34,8 @@ def test_any_changed_byte_of_the_audio_changes_the_hash(
     tmp_path_factory: pytest.TempPathFactory, name: str
 ) -> None:
     path = tmp_path_factory.mktemp("flipped") / name
-    whole = (FILES / name).read_bytes()
-    path.write_bytes(whole)
+    original = (FILES / name).read_bytes()
+    path.write_bytes(original)
     with open_audio(path) as source:
         pieces = list(layout_of(source).audio())
     spans = [piece for piece in pieces if isinstance(piece, ByteSpan)]
@@ -46,13 +48,13 @@ def test_any_changed_byte_of_the_audio_changes_the_hash(
     @given(st.sampled_from(places), st.integers(1, 255))
     def holds(place: int, mask: int) -> None:
         nonlocal hashed
-        path.write_bytes(flipped(whole, [(place, mask)]))
+        path.write_bytes(flipped(original, [(place, mask)]))
         try:
-            found = audio_hash(path)
+            result = audio_hash(path)
         except AudioError:  # a header that makes no sense any more
             return
         hashed += 1
-        assert found != before
+        assert result != before
 
     holds()
     assert hashed > 0
@@ -60,8 +62,8 @@ def test_any_changed_byte_of_the_audio_changes_the_hash(
 
 def test_a_table_that_points_elsewhere_changes_the_hash(tmp_path: Path) -> None:
     path = tmp_path / "song.m4a"
-    whole = (FILES / "bare.aac.m4a").read_bytes()
-    path.write_bytes(flipped(whole, [(whole.index(b"stco") + 15, 1)]))
+    original = (FILES / "bare.aac.m4a").read_bytes()
+    path.write_bytes(flipped(original, [(original.index(b"stco") + 15, 1)]))
     assert audio_hash(path) != audio_hash(FILES / "bare.aac.m4a")
 
 
@@ -69,16 +71,16 @@ def test_a_table_that_points_elsewhere_changes_the_hash(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sorted({*NAMES} - {"bare.pieces.m4a"}))
 def test_a_cut_file_has_another_hash_or_none(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    whole = (FILES / name).read_bytes()
+    original = (FILES / name).read_bytes()
     before = audio_hash(FILES / name)
-    for size in range(1, len(whole), max(1, len(whole) // 40)):
-        path.write_bytes(whole[:size])
+    for size in range(1, len(original), max(1, len(original) // 40)):
+        path.write_bytes(original[:size])
         try:
-            found = audio_hash(path)
+            result = audio_hash(path)
         except AudioError as error:
-            found = str(error)
-            assert found.startswith(f"'{path}' ")  # some are read
-        assert found != before, size
+            result = str(error)
+            assert result.startswith(f"'{path}' ")  # some are read
+        assert result != before, size
 
 
 def test_a_long_file_is_hashed_a_part_at_a_time(tmp_path: Path) -> None:
@@ -125,17 +127,17 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 def test_four_gigabytes_are_previewed_saved_verified_and_undone_within_200_megabytes(
     tmp_path: Path, name: str
 ) -> None:
-    whole, long = (FILES / name).read_bytes(), (4 << 30) - 4096
+    original, long = (FILES / name).read_bytes(), (4 << 30) - 4096
     path = tmp_path / name
     with path.open("wb") as file:
         if name.endswith("m4a"):  # the media first, as long as a box of 32 bits can be
-            at = whole.index(b"mdat") - 4
-            end = at + int.from_bytes(whole[at : at + 4], "big")
-            file.write(whole[:at] + long.to_bytes(4, "big") + whole[at + 4 : end])
+            at = original.index(b"mdat") - 4
+            end = at + int.from_bytes(original[at : at + 4], "big")
+            file.write(original[:at] + long.to_bytes(4, "big") + original[at + 4 : end])
             file.seek(at + long)
-            file.write(whole[end:])
+            file.write(original[end:])
         else:
-            file.write(long_header(name, whole, long))
+            file.write(long_header(name, original, long))
             file.truncate(long)
     result = subprocess.run([sys.executable, "-c", USE, path], capture_output=True, check=True)
     path.unlink()
@@ -158,10 +160,10 @@ def test_a_million_pages_of_ogg_get_other_numbers_within_200_megabytes(tmp_path:
     assert int(result.stdout) < 200_000
 
 
-def long_header(name: str, whole: bytes, size: int) -> bytes:
+def long_header(name: str, original: bytes, size: int) -> bytes:
     """Return a file whose header says that it has this size, all of it sound."""
-    head = bytearray(whole)
-    at = whole.find(b"data") + 4
+    head = bytearray(original)
+    at = original.find(b"data") + 4
     if name.endswith("wav"):
         head[4:8] = (size - 8).to_bytes(4, "little")
         head[at : at + 4] = (size - at - 4).to_bytes(4, "little")
@@ -220,12 +222,12 @@ def test_flipped_bytes_are_read_or_an_audio_error(
     tmp_path_factory: pytest.TempPathFactory, container: Container
 ) -> None:
     path = container.fully_tagged(tmp_path_factory.mktemp("flipped"))
-    whole = path.read_bytes()
+    original = path.read_bytes()
 
     @settings(max_examples=30, deadline=None, database=None)
     @given(FLIPS)
     def holds(flips: list[tuple[int, int]]) -> None:
-        path.write_bytes(damaged(whole, flips))
+        path.write_bytes(damaged(original, flips))
         must_be_read_or_refused(path)
         must_be_hashed_or_refused(path)
 
@@ -235,9 +237,9 @@ def test_flipped_bytes_are_read_or_an_audio_error(
 @by_container
 def test_truncations_are_read_or_an_audio_error(tmp_path: Path, container: Container) -> None:
     path = container.fully_tagged(tmp_path)
-    whole = path.read_bytes()
-    for size in range(0, len(whole), max(1, len(whole) // 100)):
-        path.write_bytes(whole[:size])
+    original = path.read_bytes()
+    for size in range(0, len(original), max(1, len(original) // 100)):
+        path.write_bytes(original[:size])
         must_be_read_or_refused(path)
         must_be_hashed_or_refused(path)
 
@@ -248,8 +250,8 @@ def test_each_single_flipped_byte_is_read_or_an_audio_error(
     tmp_path: Path, container: Container
 ) -> None:
     path = container.fully_tagged(tmp_path)
-    whole = path.read_bytes()
-    for place in range(min(HEAD + TAIL, len(whole))):
+    original = path.read_bytes()
+    for place in range(min(HEAD + TAIL, len(original))):
         for mask in (0x01, 0x80, 0xFF):
-            path.write_bytes(damaged(whole, [(place, mask)]))
+            path.write_bytes(damaged(original, [(place, mask)]))
             must_be_read_or_refused(path)

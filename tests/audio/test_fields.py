@@ -77,7 +77,7 @@ _NAMED = {
     "mb_releasetrackid": "release_track_mbid", "mb_releasegroupid": "release_group_mbid",
 }  # fmt: skip
 READ = {
-    **{name: FIRST[name] for name in _SAME}, **{name: FIRST[own] for name, own in _NAMED.items()},
+    **{name: FIRST[name] for name in _SAME}, **{name: FIRST[key] for name, key in _NAMED.items()},
     "date": date(2011, 9, 5), "original_date": date(1974, 10, 11), "original_year": 1974,
     "track": 5, "tracktotal": 12, "disc": 2, "disctotal": 3, "comp": True,
     "catalognums": list(WANTED["catalog_numbers"]), "albumtypes": list(WANTED["release_types"]),
@@ -87,7 +87,7 @@ READ = {
 
 
 @pytest.mark.parametrize("full", [False, True], ids=["bare", "tagged"])
-@pytest.mark.parametrize("container", CONTAINERS, ids=lambda each: each.name)
+@pytest.mark.parametrize("container", CONTAINERS, ids=lambda container: container.name)
 def test_mediafile_reads_every_field_of_every_container(
     tmp_path: Path, container: Container, *, full: bool
 ) -> None:
@@ -105,9 +105,9 @@ def test_mediafile_reads_every_field_of_every_container(
     tags = read_tag_set(path)
     year_alone = {"original_date": ("1974",)} if full and "2.3" in container.name else {}
     assert {name: field_texts(tags, name) for name in WANTED} == WANTED | year_alone
-    own = read_tags(path)
+    track_tags = read_tags(path)
     names = ("recording_mbid", "release_group_mbid", "date")
-    assert [getattr(own, name) for name in names] == [FIRST[name] for name in names]
+    assert [getattr(track_tags, name) for name in names] == [FIRST[name] for name in names]
 
 
 # It shows no tags of DSF; the others were written by hand and hold nothing that it could decode.
@@ -119,9 +119,11 @@ QUICK = {"mp3-2.3", "flac", "ogg", "aac-fast", "wma"}
 @pytest.mark.parametrize(
     "container",
     [
-        pytest.param(each, marks=() if each.name in QUICK else pytest.mark.slow, id=each.name)
-        for each in CONTAINERS
-        if each.name not in NOT_BY_FFPROBE
+        pytest.param(
+            container, marks=() if container.name in QUICK else pytest.mark.slow, id=container.name
+        )
+        for container in CONTAINERS
+        if container.name not in NOT_BY_FFPROBE
     ],
 )
 def test_ffprobe_reads_the_fields_and_ffmpeg_the_same_sound(
@@ -137,9 +139,9 @@ def test_ffprobe_reads_the_fields_and_ffmpeg_the_same_sound(
     shown = ("-of", "json", "-show_format", "-show_streams")
     document = json.loads(output("ffprobe", "-v", "error", *shown, path))
     parts = [document["format"], *document["streams"]]
-    found = {value for part in parts for value in part.get("tags", {}).values()}
-    assert {FIRST["release_mbid"], FIRST["album"], FIRST["decision_trace"]} <= found
-    assert FIRST["catalog_numbers"] in found
+    values = {value for part in parts for value in part.get("tags", {}).values()}
+    assert {FIRST["release_mbid"], FIRST["album"], FIRST["decision_trace"]} <= values
+    assert FIRST["catalog_numbers"] in values
     assert decoded() == before
 
 
@@ -216,7 +218,9 @@ SECOND = [
 @pytest.mark.parametrize(("name", "second"), SECOND)
 def test_no_old_id_stays_under_a_second_name(tmp_path: Path, name: str, second: str) -> None:
     container = CONTAINERS_BY_NAME[name]
-    first = container.key(next(each for each in COMMON if each.attribute == "release_mbid"))
+    first = container.key(
+        next(container for container in COMMON if container.attribute == "release_mbid")
+    )
     old = ["11111111-1111-4111-8111-111111111111"]
     tags = read_tag_set(container.tagged(tmp_path, [(first, old), (second, old)]))
     new = WANTED["release_mbid"]
@@ -230,7 +234,7 @@ def test_no_old_id_stays_under_a_second_name(tmp_path: Path, name: str, second: 
     assert ids({"release_mbid": ()}) == []
 
 
-@pytest.mark.parametrize("container", CONTAINERS, ids=lambda each: each.name)
+@pytest.mark.parametrize("container", CONTAINERS, ids=lambda container: container.name)
 def test_nothing_of_another_release_stays_under_the_names_of_mediafile(
     tmp_path: Path, container: Container
 ) -> None:
@@ -335,7 +339,9 @@ ANY_FIELDS = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize(
-    "container", [each for each in CONTAINERS if "2.3" not in each.name], ids=lambda each: each.name
+    "container",
+    [container for container in CONTAINERS if "2.3" not in container.name],
+    ids=lambda container: container.name,
 )
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(fields=ANY_FIELDS)
@@ -348,9 +354,9 @@ def test_any_fields_are_read_as_they_were_written(
         tags = with_fields(layout.tags, fields)
         content = b"".join(source.chunks(file_with_tags(layout, tags)))
     path.write_bytes(content)
-    found = read_tag_set(path)
-    assert found == tags
-    assert all_fields(found) == fields
+    saved = read_tag_set(path)
+    assert saved == tags
+    assert all_fields(saved) == fields
     assert read_tags(path).title == next(iter(fields.get("title", ())), None)
-    assert with_fields(found, fields) is found
-    assert not any(all_fields(with_fields(found, dict.fromkeys(fields, ()))).values())
+    assert with_fields(saved, fields) is saved
+    assert not any(all_fields(with_fields(saved, dict.fromkeys(fields, ()))).values())

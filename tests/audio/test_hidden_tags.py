@@ -242,5 +242,5 @@ def test_a_file_of_4_gb_is_read_by_its_ends(tmp_path: Path) -> None:
 
 def reads() -> int:
     """Return how many bytes this process has read."""
-    found = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
-    return int(found["rchar"])
+    counters = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
+    return int(counters["rchar"])

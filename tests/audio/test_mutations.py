@@ -46,7 +46,7 @@ def another_size(content: bytes, rng: random.Random) -> bytes:
     at = max(0, min(at, len(content) - width))
     order: Any = rng.choice(("big", "little"))
     old, most = int.from_bytes(content[at : at + width], order), (1 << 8 * width) - 1
-    left = len(content) - at
+    remaining = len(content) - at
     new = rng.choice(
         (
             0,
@@ -57,8 +57,8 @@ def another_size(content: bytes, rng: random.Random) -> bytes:
             old // 2,
             old * 2,
             most,
-            left,
-            left + 1,
+            remaining,
+            remaining + 1,
             rng.randrange(most),
         )
     )
@@ -113,11 +113,11 @@ MUTATIONS: tuple[Mutation, ...] = (
 
 def sound_of(path: Path) -> bytes:
     """Return the longest part of the sound of a sound file."""
-    whole = path.read_bytes()
+    original = path.read_bytes()
     with open_audio(path) as source:
-        spans = [each for each in layout_of(source).audio() if isinstance(each, ByteSpan)]
+        spans = [piece for piece in layout_of(source).audio() if isinstance(piece, ByteSpan)]
     longest = max(spans, key=lambda span: span.size)
-    return whole[longest.start : longest.end]
+    return original[longest.start : longest.end]
 
 
 def as_played(path: Path) -> list[str]:
@@ -174,14 +174,14 @@ def outcome(path: Path, sound: bytes) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda each: each.name)
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
 def test_a_mutated_file_keeps_its_sound_and_is_undone(tmp_path: Path, variant: Variant) -> None:
     path = variant.make(tmp_path)
-    whole, sound = path.read_bytes(), sound_of(path)
+    original, sound = path.read_bytes(), sound_of(path)
     counts: Counter[str] = Counter()
     for number in range(FILES_PER_VARIANT):
         rng = random.Random(f"{variant.name} {number}")
-        content = whole
+        content = original
         for mutate in rng.sample(MUTATIONS, rng.choice((1, 1, 2))):
             content = mutate(content, rng) or content
         path.write_bytes(content)

@@ -158,7 +158,7 @@ def test_a_header_that_its_file_contradicts_is_refused_by_name(tmp_path: Path, n
         with pytest.raises((AudioError, SaveError), match=reason):
             use(path)
     assert path.read_bytes() == content
-    assert [each.name for each in tmp_path.iterdir()] == [file]
+    assert [entry.name for entry in tmp_path.iterdir()] == [file]
 
 
 def test_the_tags_of_a_recording_from_a_pipe_are_read(tmp_path: Path) -> None:
@@ -167,11 +167,11 @@ def test_the_tags_of_a_recording_from_a_pipe_are_read(tmp_path: Path) -> None:
         chunk(name, text.encode("latin-1"), "<")
         for name, text in ((b"INAM", TITLE), (b"IART", ARTIST))
     )
-    whole = bare("bare.wav")
-    at = whole.index(b"data")
-    whole = whole[:at] + chunk(b"LIST", b"INFO" + entries, "<") + whole[at:]
-    at = whole.index(b"data") + 4
-    path.write_bytes(sized(sized(whole, 4, 0xFFFFFFFF), at, 0xFFFFFFFF))
+    original = bare("bare.wav")
+    at = original.index(b"data")
+    original = original[:at] + chunk(b"LIST", b"INFO" + entries, "<") + original[at:]
+    at = original.index(b"data") + 4
+    path.write_bytes(sized(sized(original, 4, 0xFFFFFFFF), at, 0xFFFFFFFF))
     tags = read_tags(path)
     assert (tags.title, tags.artist) == (TITLE, ARTIST)
     before = audio_hash(path)
@@ -181,8 +181,8 @@ def test_the_tags_of_a_recording_from_a_pipe_are_read(tmp_path: Path) -> None:
 
 def test_bytes_behind_the_chunks_are_hashed(tmp_path: Path) -> None:
     path = make("WAV with ID3v1 behind its chunks", tmp_path)
-    before, whole = audio_hash(path), path.read_bytes()
-    path.write_bytes(whole[:-5] + b"x" + whole[-4:])
+    before, original = audio_hash(path), path.read_bytes()
+    path.write_bytes(original[:-5] + b"x" + original[-4:])
     assert audio_hash(path) != before
 
 
@@ -192,15 +192,15 @@ def test_an_index_of_segments_points_at_the_first_one_after_a_write(
 ) -> None:
     path = make(name, tmp_path)
     save(path)
-    whole = path.read_bytes()
-    start, fragment, index = (whole.index(kind) - 4 for kind in (b"sidx", b"moof", b"mfra"))
-    size, version = int.from_bytes(whole[start : start + 4], "big"), whole[start + 8]
+    original = path.read_bytes()
+    start, fragment, index = (original.index(kind) - 4 for kind in (b"sidx", b"moof", b"mfra"))
+    size, version = int.from_bytes(original[start : start + 4], "big"), original[start + 8]
     at = start + 20 + (8 if version else 4)
-    first = int.from_bytes(whole[at : at + (8 if version else 4)], "big")
+    first = int.from_bytes(original[at : at + (8 if version else 4)], "big")
     assert start + size + first == fragment
     assert fragment != make(name, tmp_path).read_bytes().index(b"moof") - 4
-    places = (whole.index(b"tfhd") + 12, whole.index(b"tfra") + 28)
-    assert {int.from_bytes(whole[at : at + 8], "big") for at in places} == {fragment}
+    places = (original.index(b"tfhd") + 12, original.index(b"tfra") + 28)
+    assert {int.from_bytes(original[at : at + 8], "big") for at in places} == {fragment}
     assert index > fragment
 
 
@@ -239,13 +239,13 @@ TAKEN = [
 
 
 @WITH_TAGLIB
-@pytest.mark.parametrize(("name", "more"), TAKEN, ids=[name for name, _ in TAKEN])
+@pytest.mark.parametrize(("name", "extra"), TAKEN, ids=[name for name, _ in TAKEN])
 def test_a_new_tag_says_what_those_that_it_hides_do(
-    tmp_path: Path, name: str, more: dict[str, str]
+    tmp_path: Path, name: str, extra: dict[str, str]
 ) -> None:
     path = make(name, tmp_path)
     save(path)
-    expected = {"TITLE": TITLE, "ARTIST": ARTIST} | more
+    expected = {"TITLE": TITLE, "ARTIST": ARTIST} | extra
     with taglib.File(path) as file:
         assert {key: file.tags.get(key, [""])[0] for key in expected} == expected
     audio = MediaFile(path)
@@ -280,7 +280,7 @@ def test_an_mp4_without_its_media_is_refused(tmp_path: Path, made: Any) -> None:
         with pytest.raises((AudioError, SaveError), match=r"is damaged, .* media"):
             use(path)
     assert path.read_bytes() == made()
-    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
 def test_an_extended_header_that_leads_nowhere_is_refused(tmp_path: Path) -> None:

@@ -24,9 +24,9 @@ TEXTS = id3(4, 0, texts(4))
 
 def mp4_without_a_type() -> bytes:
     """Return an MP4 file that begins with a box that is skipped."""
-    whole = bare("bare.aac.m4a")
-    size = int.from_bytes(whole[:4], "big")
-    return whole[:4] + b"skip" + bytes(size - 8) + whole[size:]
+    original = bare("bare.aac.m4a")
+    size = int.from_bytes(original[:4], "big")
+    return original[:4] + b"skip" + bytes(size - 8) + original[size:]
 
 
 # The name of the file, its content, and what mutagen takes it for.
@@ -52,7 +52,7 @@ def test_a_file_whose_new_tags_nobody_would_see_is_refused(tmp_path: Path, name:
         with pytest.raises(NotWritableError, match=f"built on it take it for {kind}, by its name"):
             use(path, change)
     assert path.read_bytes() == content
-    assert [each.name for each in tmp_path.iterdir()] == [file]
+    assert [entry.name for entry in tmp_path.iterdir()] == [file]
     if "Musepack" in name:  # it can be decided all the same
         tags = read_tags(path)
         assert (tags.title, tags.artist) == (TITLE, ARTIST)
@@ -65,15 +65,15 @@ def test_every_field_is_missed_that_mutagen_does_not_find(
 ) -> None:
     with open_audio(container.fully_tagged(tmp_path)) as source:
         layout = layout_of(source)
-        whole = with_fields(layout.tags, WANTED)
-        new = UnwrittenFile.of(source, file_with_tags(layout, whole))
-        require_read_back(new, with_fields(layout.tags, {}), whole)
+        new_tags = with_fields(layout.tags, WANTED)
+        new = UnwrittenFile.of(source, file_with_tags(layout, new_tags))
+        require_read_back(new, with_fields(layout.tags, {}), new_tags)
         for field in WANTED:
-            without = with_fields(whole, {field: ()})
+            without = with_fields(new_tags, {field: ()})
             new = UnwrittenFile.of(source, file_with_tags(layout, without))
             require_read_back(new, layout.tags, without)
             with pytest.raises(AudioError, match=r"mutagen reads .+ under .+, where .+ is"):
-                require_read_back(new, without, whole)
+                require_read_back(new, without, new_tags)
 
 
 def test_what_mutagen_cannot_take_apart_is_named(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_file_that_is_not_written_yet_is_read_like_one_that_is(
 ) -> None:
     old = bytes(range(100))
     expected = b"".join(
-        old[each.start : each.end] if isinstance(each, ByteSpan) else each for each in pieces
+        old[piece.start : piece.end] if isinstance(piece, ByteSpan) else piece for piece in pieces
     )
     with NamedTemporaryFile() as file:
         file.write(old)

@@ -27,7 +27,9 @@ from chart_binder.audio.save import save_tags
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import AudioError, UnidentifiedError
 
-by_container = pytest.mark.parametrize("container", CONTAINERS, ids=lambda each: each.name)
+by_container = pytest.mark.parametrize(
+    "container", CONTAINERS, ids=lambda container: container.name
+)
 
 
 @by_container

@@ -75,7 +75,7 @@ def must_be_refused(path: Path, reason: str) -> None:
 def former(content: bytes) -> Restoration:
     """Return what makes the bare file of one that was written, as an undo does."""
     bare = (FILES / "bare.flac").read_bytes()
-    old, new = (hashlib.sha256(each).digest() for each in (bare, content))
+    old, new = (hashlib.sha256(data).digest() for data in (bare, content))
     return Restoration(old, new, (bare,))
 
 
@@ -139,8 +139,10 @@ def test_mode_and_owner_are_kept_and_the_time_on_request(song: Path) -> None:
         save(song, keep_mtime=True)
         after = song.stat()
         assert after.st_ino != before.st_ino
-        kept = ("st_mode", "st_uid", "st_gid", "st_mtime_ns")
-        assert [getattr(after, name) for name in kept] == [getattr(before, name) for name in kept]
+        preserved = ("st_mode", "st_uid", "st_gid", "st_mtime_ns")
+        assert [getattr(after, name) for name in preserved] == [
+            getattr(before, name) for name in preserved
+        ]
     save_tags(song, changed)
     save_tags(song, lambda tags: with_fields(tags, {"album": ()}))
     assert song.stat().st_mtime_ns > before.st_mtime_ns
@@ -304,15 +306,15 @@ def test_a_file_changed_replaced_or_removed_meanwhile_is_noticed(song: Path) -> 
     def removed(_: PreparedCopy) -> None:
         song.unlink()
 
-    for meanwhile, reason, left in (
+    for meanwhile, reason, remaining in (
         (edited, "another program changed it meanwhile", [song.name]),
         (replaced, "another program changed it meanwhile", [song.name]),
         (removed, "was removed", []),
     ):
         with pytest.raises(SaveError, match=reason):
             save_tags(song, changed, before_replace=meanwhile)
-        assert names(song.parent) == left
-        assert not left or song.read_bytes().endswith(b"more")
+        assert names(song.parent) == remaining
+        assert not remaining or song.read_bytes().endswith(b"more")
 
 
 def test_the_copy_given_before_the_replacement_is_what_replaces_the_file(song: Path) -> None:
@@ -369,13 +371,13 @@ def test_tags_that_cannot_be_written_as_they_are_leave_the_file(song: Path) -> N
 def test_a_damaged_file_is_left_alone(tmp_path: Path) -> None:
     for container in CONTAINERS:
         path = container.fully_tagged(tmp_path)
-        whole = path.read_bytes()
-        for size in (len(whole) // 3, 20):
-            path.write_bytes(whole[:size])
+        original = path.read_bytes()
+        for size in (len(original) // 3, 20):
+            path.write_bytes(original[:size])
             try:
                 save_tags(path, changed)
             except (AudioError, SaveError):
-                assert path.read_bytes() == whole[:size]
+                assert path.read_bytes() == original[:size]
             else:  # cut in the middle of the sound: that much of it is kept
                 assert read_tag_set(path).blocks
         assert names(tmp_path) == [path.name]
@@ -404,13 +406,13 @@ def test_leftovers_of_killed_saves_are_removed_and_nothing_else(song: Path) -> N
     link, folder = (ended.with_name(ended.name.replace("0" * 16, digit * 16)) for digit in "12")
     link.symlink_to(song)
     folder.mkdir()
-    found = {item.path: item.problem for item in remove_leftovers(song.parent)}
-    assert (found.pop(ended), found.pop(reused)) == (None, None)
+    leftovers = {item.path: item.problem for item in remove_leftovers(song.parent)}
+    assert (leftovers.pop(ended), leftovers.pop(reused)) == (None, None)
     assert is_of_another_host(foreign.name)
-    assert "another machine made it" in str(found.pop(foreign))
-    assert set(found) <= {link, folder}
-    kept = {*others, song.name, link.name, folder.name, foreign.name}
-    assert set(names(song.parent)) == kept
+    assert "another machine made it" in str(leftovers.pop(foreign))
+    assert set(leftovers) <= {link, folder}
+    expected = {*others, song.name, link.name, folder.name, foreign.name}
+    assert set(names(song.parent)) == expected
     assert not [item for item in remove_leftovers(song.parent) if item.problem is None]
     assert list(remove_leftovers(song.parent / "gone")) == []
 

@@ -57,7 +57,7 @@ def save(path: Path, fields: Mapping[str, Sequence[str]]) -> SaveResult:
     return save_tags(path, lambda tags: with_fields(tags, fields))
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda each: each.name)
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
 def test_every_field_can_be_set_and_all_be_undone_exactly(tmp_path: Path, variant: Variant) -> None:
     path = variant.make(tmp_path)
     audio, former = audio_hash(path), path.read_bytes()
@@ -128,13 +128,15 @@ def fill_id3(path: Path, version: int) -> None:
         tags.add(frame)
     tags.save(path, v2_version=version)
     # A frame nobody knows, with flags nobody sets; the padding gives way.
-    own = b"XYZZ" + b"\0\0\0\5" + b"\x20\x00" + b"own!\xff"
+    unknown_frame = b"XYZZ" + b"\0\0\0\5" + b"\x20\x00" + b"own!\xff"
     content = path.read_bytes()
     size = 0
     for digit in content[6:10]:
         size = size << 7 | digit
     end = 10 + size
-    path.write_bytes(content[:10] + own + content[10 : end - len(own)] + content[end:])
+    path.write_bytes(
+        content[:10] + unknown_frame + content[10 : end - len(unknown_frame)] + content[end:]
+    )
 
 
 def fill(name: str, path: Path) -> None:
@@ -189,15 +191,17 @@ def test_pictures_lyrics_chapters_gain_and_unknown_records_keep_every_bit(
     path = CONTAINERS_BY_NAME[name].copy(tmp_path)
     fill(name, path)
     before = read_tag_set(path)
-    kept = [item for block in before.blocks for item in block.items]
-    assert len(kept) == RICH[name]
-    assert all(item.key for item in kept)
+    all_items = [item for block in before.blocks for item in block.items]
+    assert len(all_items) == RICH[name]
+    assert all(item.key for item in all_items)
 
     content = path.read_bytes()
     after = save(path, {"album": ["Lateralus"]}).after
     assert read_tag_set(path) == after
-    assert [item for block in after.blocks for item in block.items if item in kept] == kept
-    assert all(item.data[6:] in path.read_bytes() for item in kept)  # behind name and flags
+    assert [
+        item for block in after.blocks for item in block.items if item in all_items
+    ] == all_items
+    assert all(item.data[6:] in path.read_bytes() for item in all_items)  # behind name and flags
     assert content != path.read_bytes()
 
     save(path, {"album": ()})
@@ -228,12 +232,12 @@ def test_an_unsynchronised_tag_has_the_same_frames(tmp_path: Path) -> None:
         b"PRIV\0\0\0\x06\0\0a\0\xff\0\xe0\xff\0\0",
     )
     sound = (FILES / "bare.mp3").read_bytes()
-    found = []
+    tag_sets = []
     for flags, frames in ((0, plain), (0x80, unsynced)):
         path = tmp_path / f"{flags}.mp3"
         path.write_bytes(b"ID3\3\0" + bytes((flags, 0, 0, 0, len(frames))) + frames + sound)
-        found.append(read_tag_set(path))
-    assert found[0] == found[1]
+        tag_sets.append(read_tag_set(path))
+    assert tag_sets[0] == tag_sets[1]
 
 
 def test_a_field_with_the_same_value_keeps_its_bytes(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def make(folder: Path, *names: str) -> None:
         path.write_bytes(b"\0")
 
 
-def found(*paths: Path, below: Path) -> list[str]:
+def names_found(*paths: Path, below: Path) -> list[str]:
     """Return the files found, relative to `below`, and the reasons for those that were not."""
     return [
         str(item.path.relative_to(below)) if isinstance(item, AudioFile) else str(item.problem)
@@ -53,14 +53,14 @@ def test_the_audio_files_below_the_paths_are_found(
     make(tmp_path, *made.split())
     for link, target in links.items():
         (tmp_path / link).symlink_to(tmp_path / target)
-    assert found(*map(tmp_path.joinpath, walked.split()), below=tmp_path) == expected.split()
+    assert names_found(*map(tmp_path.joinpath, walked.split()), below=tmp_path) == expected.split()
 
 
 def test_a_folder_without_audio_is_named_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     make(tmp_path, "scans/cover.jpg", "deep/er/.hidden.mp3")
-    assert found(tmp_path, tmp_path / ".", below=tmp_path) == []
+    assert names_found(tmp_path, tmp_path / ".", below=tmp_path) == []
     assert caplog.messages == [f"'{tmp_path}' is a folder without any audio files"]
 
 
@@ -83,7 +83,7 @@ def test_folders_that_link_to_each_other_or_upwards_are_entered_once(tmp_path: P
         (tmp_path / name / "up").symlink_to(tmp_path)
         for other in names:
             (tmp_path / name / other).symlink_to(tmp_path / other)
-    assert len(found(tmp_path, below=tmp_path)) == len(names)
+    assert len(names_found(tmp_path, below=tmp_path)) == len(names)
 
 
 def test_a_folder_deeper_than_python_recurses_is_walked(tmp_path: Path) -> None:
