@@ -198,7 +198,7 @@ def test_without_an_answer_in_the_last_turn_the_run_ends_with_its_problem() -> N
         *[f'Action: add\nAction Input: {{"a": {n}, "b": 1}}' for n in range(5)]
     )
     assert (ending.answer, ending.iterations, len(observed(events))) == (None, 5, 5)
-    assert "no answer in 5 turns" in (ending.problem or "")
+    assert (ending.ended_by, bool(ending.problem)) == (EndedBy.ITERATIONS, True)
 
 
 @pytest.mark.parametrize(
@@ -342,8 +342,7 @@ def test_a_call_that_failed_is_made_again() -> None:
 
 def test_a_call_that_fails_again_and_again_leads_nowhere() -> None:
     ending, events, _ = play(*["Action: fail\nAction Input: that"] * 5, DONE)
-    assert ending.iterations == 4
-    assert "3 turns in a row led nowhere" in (ending.problem or "")
+    assert (ending.ended_by, ending.iterations) == (EndedBy.PATIENCE, 4)
     assert recalled(events, 4) == [True, False, False, False]
 
 
@@ -488,9 +487,8 @@ def test_a_run_ends_when_its_time_is_over_without_a_last_word() -> None:
         clock=lambda: now,
         final_request=ALONE,
     )
-    assert ending.problem is not None
-    assert ending.problem.startswith("the run took longer than max_run_s = 10 allows")
     assert ending.ended_by is EndedBy.TIME
+    assert "max_run_s = 10" in str(ending.problem)
     ok, refused = ObservationStatus.OK, ObservationStatus.REFUSED
     assert [event.status for event in observed(events)] == [ok, ok, refused]
     assert len(asked) == 1
@@ -521,7 +519,6 @@ def test_a_model_that_fails_because_time_is_over_is_not_blamed() -> None:
 
     ending, _, _ = play(ADD, fail, limits=Limits(max_run_s=10), clock=lambda: now)
     assert (ending.ended_by, ending.iterations) == (EndedBy.TIME, 1)
-    assert str(ending.problem).startswith("the run took longer than max_run_s = 10 allows; the")
     now = 0
     with pytest.raises(ChatError, match="did not answer"):
         play(fail, limits=Limits(max_run_s=30), clock=lambda: now)
@@ -597,7 +594,6 @@ def test_the_only_turn_is_the_last_and_idle_ones_lead_to_it() -> None:
     assert asked[3][-1].content.endswith("Only the answer now.")
     refused, _, _ = play("hm", "hm", "hm", "hm", dialect=Lines(), final_request=ALONE)
     assert (refused.ended_by, refused.is_answered) == (EndedBy.PATIENCE, False)
-    assert (refused.problem or "").startswith("3 turns in a row led nowhere, and the forced last")
 
 
 NO_LAST_WORD = [
@@ -622,8 +618,8 @@ NO_LAST_WORD = [
 )
 def test_a_last_word_that_is_no_answer_ends_the_run(reply: str, dialect: Dialect) -> None:
     ending, _, _ = play("hm", reply, limits=Limits(2), final_request=ALONE, dialect=dialect)
-    assert (ending.answer, ending.iterations) == (None, 2)
-    assert (ending.problem or "").startswith("the forced last answer was refused: ")
+    assert (ending.answer, ending.ended_by) == (None, EndedBy.ITERATIONS)
+    assert (ending.iterations, bool(ending.problem)) == (2, True)
 
 
 @pytest.mark.parametrize("dialect", [Classic(), Pause(), Xml(), Lines()])

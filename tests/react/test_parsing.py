@@ -258,8 +258,8 @@ def test_an_answer_in_words_is_whole_and_as_written(
 
 
 EXACT = {
-    "classic": ExactForm("Action: {tool}\nAction Input: {given}", "Final Answer"),
-    "pause": ExactForm("Action: {tool}: {given}\nPAUSE", "Answer"),
+    "classic": ExactForm("Action: {tool}\nAction Input: {arguments}", "Final Answer"),
+    "pause": ExactForm("Action: {tool}: {arguments}\nPAUSE", "Answer"),
 }
 FORMS = {
     "classic": ("Action: %s\nAction Input: %s", "Final Answer: %s"),
