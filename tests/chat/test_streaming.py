@@ -29,10 +29,10 @@ class AtX:
 
 def cut_text(enough: StopCheck, *pieces: str) -> str | None:
     cut = ReplyCutter(enough)
-    heard = [cut.let_through(piece) for piece in pieces]
-    text = "".join([*heard, cut.rest()])
-    assert cut.made or text == "".join(pieces)
-    return text if cut.made else None
+    heard = [cut.pass_on(piece) for piece in pieces]
+    text = "".join([*heard, cut.held_back()])
+    assert cut.has_cut or text == "".join(pieces)
+    return text if cut.has_cut else None
 
 
 @pytest.mark.parametrize(

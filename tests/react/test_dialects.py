@@ -338,8 +338,8 @@ LABELLED_ANSWER = "Final Answer: " + json.dumps({"crg_mbid": "C1", "rationale": 
 
 def left(dialect: Dialect, text: str) -> str | None:
     cut = ReplyCutter(stop_after_step(dialect))
-    through = "".join(map(cut.let_through, text))
-    return through if cut.made else None
+    through = "".join(map(cut.pass_on, text))
+    return through if cut.has_cut else None
 
 
 @pytest.mark.parametrize(

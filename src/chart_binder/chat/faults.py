@@ -13,16 +13,19 @@ import tomli
 from chart_binder.files import convert_json
 from chart_binder.react.conversation import ChatError, UnreachableError, plain_line
 
-LONGEST_DETAIL = 200  # characters of the server's own words
-STARTING_S = 2.0
+LONGEST_DETAIL = 200  # characters of the server's message
+STARTING_S = 2.0  # how long to wait for a server that is starting
 DECLINING = frozenset({400, 422, 500, 501})
-"""Statuses with which a server refuses a request that it may accept without some field."""
+"""Statuses of a refused request that the server may accept without one of its fields."""
 _ERRORS = range(400, 600)
 _OTHER_FORMAT = frozenset({*range(200, 300), 404, 405})
 
 
 class PassingError(ChatError):
-    """A fault that may pass, before any part of a reply came; `max_tries` requests are worth it."""
+    """A fault that may be temporary, before any part of a reply came.
+
+    Make at most `max_tries` requests, and wait `wait_s` seconds before the next one.
+    """
 
     def __init__(self, problem: str, wait_s: float = 0.0, *, max_tries: float) -> None:
         super().__init__(problem)
@@ -31,14 +34,14 @@ class PassingError(ChatError):
 
 
 class AbsentError(PassingError, UnreachableError):
-    """Nothing answers at the address; a server that is starting will after `STARTING_S`."""
+    """Nothing answers at the address; a server that is starting answers after `STARTING_S`."""
 
 
 class DeclinedError(ChatError):
-    """A server refused a request that it may accept without some field.
+    """A server refused a request that it may accept without one of its fields.
 
-    `is_known`: a row of faults.toml recognized the failure, so that only a field that the server
-    names can be the cause.
+    `is_known` says that a row of faults.toml describes the failure; then the cause can only be a
+    field that the server names.
     """
 
     def __init__(self, problem: str, answer: "ErrorAnswer", *, is_known: bool) -> None:
@@ -51,7 +54,7 @@ class DeclinedError(ChatError):
 class OnlyThinkingError(ChatError):
     """A model thought, and stopped before the first word of its answer.
 
-    `is_object`: the thinking begins like the object that the schema of the request asks for.
+    `is_object` says that the thinking begins like the object that the request's schema describes.
     """
 
     def __init__(self, problem: str, *, is_object: bool) -> None:
@@ -61,7 +64,7 @@ class OnlyThinkingError(ChatError):
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnswer:
-    """What a server sent in place of a reply: its status (0 inside a stream) and its words."""
+    """An error from a server: the HTTP status (0 inside a stream) and the message."""
 
     status: int
     words: str
@@ -69,32 +72,32 @@ class ErrorAnswer:
 
     @property
     def detail(self) -> str:
-        """The status with the words; nothing of an HTML page."""
+        """The status and the message, which is left out if it is an HTML page."""
         words = "" if self.words.lstrip().startswith("<") else self.words.strip()
         number = f"HTTP {self.status}" if self.status else ""
         return ": ".join(filter(None, (number, words)))
 
 
 def parse_json(text: bytes) -> Any:
-    """Return what the JSON says; raise `ValueError` or `RecursionError`."""
-    # Half a letter in a piece is replaced, not refused: servers split text between tokens.
+    """Return the value of a JSON text. Raises `ValueError` or `RecursionError`."""
+    # Invalid UTF-8 is replaced, because servers may split a character between two pieces.
     return json.loads(text.decode("utf-8", "replace"))
 
 
 def error_in(document: Any) -> ErrorAnswer | None:
     """Return the error that a JSON document reports, if any.
 
-    Servers write `{"error": {"message"}}`, `{"error": "..."}`, `{"message": "..."}` or
-    `{"detail"}`, also under the status 200; some versions of Ollama `{"error parsing ...": "..."}`.
+    Servers send `{"error": {"message"}}`, `{"error": "..."}`, `{"message": "..."}` or `{"detail"}`,
+    sometimes with the status 200; some versions of Ollama send `{"error parsing ...": "..."}`.
     """
     if not isinstance(document, dict) or ("choices" in document and not document.get("error")):
         return None
-    named = (f"{name}: {words}" for name, words in document.items() if name.startswith("error "))
+    texts = (f"{name}: {words}" for name, words in document.items() if name.startswith("error "))
     is_message = isinstance(document.get("message"), str) and document
-    error = document.get("error") or document.get("detail") or is_message or next(named, None)
+    error = document.get("error") or document.get("detail") or is_message or next(texts, None)
     if not error:
         return None
-    if isinstance(error, str) and error.startswith("{"):  # Ollama hands on what llama.cpp says
+    if isinstance(error, str) and error.startswith("{"):  # Ollama forwards an error of llama.cpp
         with suppress(ValueError, RecursionError):
             if inner := error_in(json.loads(error)):
                 return inner
@@ -107,7 +110,7 @@ def error_in(document: Any) -> ErrorAnswer | None:
 
 
 def read_error(body: bytes, status: int, retry_after_s: float) -> ErrorAnswer:
-    """Return what an answer with an error status says, in whatever form."""
+    """Return the error in the body of an answer with an error status."""
     answer = None
     with suppress(ValueError, RecursionError):
         answer = error_in(parse_json(body))
@@ -126,8 +129,8 @@ class Fault:
     absent: bool = False
     declining: bool = False
 
-    def fits(self, answer: ErrorAnswer) -> bool:
-        """Return whether this is the failure that a server reports."""
+    def matches(self, answer: ErrorAnswer) -> bool:
+        """Return whether a server reports this failure."""
         has_status = not self.status or re.fullmatch(self.status, str(answer.status))
         words = re.search(self.words, answer.words, re.IGNORECASE | re.DOTALL)
         return bool(has_status and words)
@@ -135,9 +138,9 @@ class Fault:
     def error(
         self, names: Mapping[str, str], detail: str = "", retry_after_s: float = 0.0
     ) -> ChatError:
-        """Return the error to raise, with what `Server.names` has and the server's words in brief.
+        """Return the error to raise, with `ModelServer.names` and a part of the server's message.
 
-        The key of the server is not shown.
+        The API key is not shown.
         """
         key = names["key"]
         brief = plain_line(detail.replace(key, "***") if key else detail, LONGEST_DETAIL)
@@ -151,11 +154,11 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """The faults of one kind of server, besides those that all servers have.
+    """The faults of one kind of server, besides the faults of all servers.
 
-    `server` is what sentences call it. `absent`: nothing answers at the address. `wrong_format`:
-    the answer cannot be read, or the path does not exist. The rows `by_words` are tried before
-    those for all servers. Code raises those `by_name`.
+    `server` is its name in sentences. `absent` is the fault if nothing answers at the address, and
+    `wrong_format` if the answer cannot be read or the path does not exist. The rows `by_words` are
+    tried before those of all servers. Code raises the faults `by_name`.
     """
 
     server: str
@@ -164,18 +167,18 @@ class Faults:
     by_words: tuple[Fault, ...]
     by_name: Mapping[str, Fault] = field(default_factory=dict)
 
-    def recognise(self, answer: ErrorAnswer) -> Fault | None:
-        """Return the fault that the server's words name, if any."""
+    def find(self, answer: ErrorAnswer) -> Fault | None:
+        """Return the fault that the server's message describes, if any."""
         rows = (*self.by_words, *_TABLE.by_words)
-        return next((fault for fault in rows if fault.fits(answer)), None)
+        return next((fault for fault in rows if fault.matches(answer)), None)
 
     def refusal(self, names: Mapping[str, str], answer: ErrorAnswer) -> ChatError:
-        """Return the error to raise for an answer that is not a reply (`Fault.error`)."""
-        fault = self.recognise(answer)
-        by_status = (row for row in _TABLE.by_status if row.fits(answer))
-        is_other = answer.status in _OTHER_FORMAT
-        other = self.wrong_format if is_other else next(by_status, BY_NAME["FAILED"])
-        error = (fault or other).error(names, answer.detail, answer.retry_after_s)
+        """Return the error to raise for an error answer (`Fault.error`)."""
+        fault = self.find(answer)
+        by_status = (row for row in _TABLE.by_status if row.matches(answer))
+        is_other_format = answer.status in _OTHER_FORMAT
+        default = self.wrong_format if is_other_format else next(by_status, BY_NAME["FAILED"])
+        error = (fault or default).error(names, answer.detail, answer.retry_after_s)
         if answer.status in DECLINING and (fault is None or fault.declining):
             return DeclinedError(str(error), answer, is_known=fault is not None)
         return error

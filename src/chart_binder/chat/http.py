@@ -1,4 +1,4 @@
-"""How a model server is reached, until a deadline."""
+"""Requests to a model server, each with a deadline."""
 
 import logging
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -32,32 +32,35 @@ if TYPE_CHECKING:
     from chart_binder.net import Deadline
 
 T = TypeVar("T")
-CONNECT_S = 5.0  # a host that is there answers the first packet long before
+CONNECT_S = 5.0  # a host that exists answers the first packet much sooner
 MOST_BYTES = 16_000_000
-"""Of an answer as it is sent; a description of a model with its licences takes less than one MB."""
+"""The most bytes of an answer; a model's description with its licences takes less than 1 MB."""
 MOST_BYTES_A_TOKEN = 1_024
-"""A token is streamed as a line of JSON with the model's name and the time, some 150 bytes."""
+"""The most bytes for each token, which is streamed as a line of JSON of about 150 bytes."""
 PAUSES_S = (0.1, 0.4, 1.0)
-"""Before the second try and before the third, and between those while a model is loading."""
+"""Seconds before the second and the third try, and before each further one."""
 CONFIGURED = "llm."
+"""The section of the options of a configured model."""
 _log = logging.getLogger(__name__)
 
 
 Split: TypeAlias = Callable[[str, Iterable[bytes]], Iterable[bytes]]
+"""Takes the content type and the pieces of an answer; returns its JSON documents as text."""
 Refusal: TypeAlias = Callable[[ErrorAnswer], ChatError]
+"""Returns the error to raise for an error answer."""
 
 
 def whole(_: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
-    """Return an answer as one text."""
+    """Return the whole answer as one document."""
     return (b"".join(pieces),)
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The address of a server, with its port and without a user name, and the key for it.
+    """The address of a server, with its port and without a user name, and the API key.
 
-    Errors name an option by its key behind `section`: `llm.` of the configuration, or nothing,
-    because the caller passed the option as an argument.
+    Errors name an option with `section` before it: `llm.` in the configuration, or nothing if the
+    caller passed the option as an argument.
     """
 
     address: str
@@ -68,13 +71,13 @@ class Endpoint:
     def of(
         cls, config: LLMConfig, environ: Mapping[str, str], section: str = CONFIGURED
     ) -> "Endpoint":
-        """Read `base_url` and `api_key_env`, or raise `ConfigError`."""
+        """Return the endpoint of `base_url` and `api_key_env`. Raises `ConfigError`."""
         address = _address(config.base_url, f"{section}base_url")
         return cls(address, _key(config.api_key_env, environ, f"{section}api_key_env"), section)
 
     @property
     def named_proxy(self) -> tuple[str, str]:
-        """The variable that names a proxy for the server, and its value; else two empty texts."""
+        """The variable that names a proxy for the server, and its value; empty without a proxy."""
         from chart_binder.net import named_proxy  # loads httpcore
 
         split = urlsplit(self.address)
@@ -87,7 +90,7 @@ class Endpoint:
         try:
             usable = httpx.Proxy(proxy if "://" in proxy else f"http://{proxy}") if proxy else None
             if usable and usable.url.scheme.startswith("socks"):
-                import_module("socksio")  # which httpx needs for it
+                import_module("socksio")  # httpx needs it for SOCKS
         except (ValueError, httpx.InvalidURL, ImportError) as error:
             raise ChatError(
                 f"{self.address} cannot be asked through {name} = {masked(proxy)!r}: use a proxy"
@@ -98,18 +101,19 @@ class Endpoint:
     def client_options(self, deadline: "Deadline") -> dict[str, Any]:
         """Return the arguments of an `httpx.Client` for one request that ends with the deadline.
 
-        A proxy from the environment is used for other machines only, certificates are read for
-        https only. Raises `ChatError` that names the variable if the proxy or the certificates
-        cannot be used. Redirects are not followed, because one would carry a prompt to a host that
-        nobody configured.
+        A proxy from the environment is used for other machines only, and certificates are read for
+        https only. Redirects are not followed, because they would send the prompt to a host that
+        nobody configured. Raises `ChatError` if the proxy or the certificates cannot be used.
         """
-        import httpx  # 170 ms, for those who really ask a model
+        import httpx  # takes 170 ms, so it is loaded only if a model is asked
 
         from chart_binder.net import no_authorities, trusted_authorities
 
         def prepare(request: httpx.Request) -> None:
             request.extensions["trace"] = deadline.watch
-            request.headers.pop("authorization", None)  # ollama sends OLLAMA_API_KEY to any host
+            request.headers.pop(
+                "authorization", None
+            )  # the ollama library sends OLLAMA_API_KEY to any host
             if self.key:
                 request.headers["authorization"] = f"Bearer {self.key}"
 
@@ -131,7 +135,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class ModelServer:
-    """A server that is asked about one model until a deadline; its API begins at `endpoint`."""
+    """A server that is asked about one model until a deadline; its API is at `endpoint`."""
 
     endpoint: Endpoint
     model_id: str
@@ -139,7 +143,7 @@ class ModelServer:
     faults: Faults
 
     def ask(self, path: str, kind: type[T], body: Mapping[str, Any] | None = None) -> T:
-        """Return what the server says below its address, or raise `ChatError`."""
+        """Return the server's answer to a path. Raises `ChatError`."""
         [document] = self.documents(path, body, partial(convert_json, kind=kind), late="SLOW")
         return document
 
@@ -154,9 +158,9 @@ class ModelServer:
         max_tokens: int = 0,
         late: str = "LATE",
     ) -> Generator[T, None, None]:
-        """Ask below the address, and yield what `read` makes of each JSON document of the answer.
+        """Request a path, and yield each JSON document of the answer as read by `read`.
 
-        Raises `ChatError`, as `read_answer` and `translated` do.
+        Raises the errors of `read_answer` and `translated`.
         """
         import httpx  # as above
 
@@ -180,16 +184,15 @@ class ModelServer:
         refusal: Refusal | None = None,
         max_tokens: int = 0,
     ) -> Iterator[Any]:
-        """Return the JSON documents of an answer whose bytes are `pieces`, as they come.
+        """Return the JSON documents of an answer while its bytes, `pieces`, arrive.
 
-        `split` makes texts of documents of the type of the answer and its pieces. Raises
-        `ChatError`: what `refusal` returns for an error of the server, or one for an answer over
-        16 MB, or over 1 KB for each of `max_tokens` if that is more.
+        Raises `ChatError` from `refusal` for an error of the server, and for an answer of more than
+        16 MB, or 1 KB for each of `max_tokens` if that is more.
         """
         from chart_binder.net import retry_after_s
 
         refusal = refusal or self.refusal
-        # Compressed bytes are not unpacked, because nobody can tell how many they would be.
+        # Compressed bytes are not unpacked, because their unpacked size is unknown.
         encoding = answer.headers.get("content-encoding", "").lower()
         is_compressed = encoding not in ("", "identity")
         pieces = self._limited(pieces, MOST_BYTES_A_TOKEN * max_tokens)
@@ -201,13 +204,13 @@ class ModelServer:
             raise BY_NAME["COMPRESSED"].error(self.names, encoding)
         return _documents(split(answer.headers.get("content-type", ""), pieces), refusal)
 
-    def _limited(self, pieces: Iterable[bytes], most_bytes: int) -> Iterator[bytes]:
-        left = most_bytes = max(MOST_BYTES, most_bytes)
+    def _limited(self, pieces: Iterable[bytes], max_bytes: int) -> Iterator[bytes]:
+        remaining = max_bytes = max(MOST_BYTES, max_bytes)
         for piece in pieces:
-            left -= len(piece)
-            if left < 0:
+            remaining -= len(piece)
+            if remaining < 0:
                 raise ChatError(
-                    f"the server at {self.endpoint.address} sent more than {most_bytes} bytes in"
+                    f"the server at {self.endpoint.address} sent more than {max_bytes} bytes in"
                     f" one answer: set {self.endpoint.section}base_url to a model server, or look"
                     " into its log"
                 )
@@ -219,7 +222,7 @@ class ModelServer:
 
     @property
     def names(self) -> Mapping[str, str]:
-        """What sentences about the server name, and its key, which they do not show."""
+        """The names in sentences about the server, and its key, which is never shown."""
         return {
             "server": self.faults.server,
             "address": self.endpoint.address,
@@ -231,9 +234,9 @@ class ModelServer:
 
     @contextmanager
     def translated(self, late: str) -> Iterator[None]:
-        """Raise `ChatError` for whatever libraries and readers raise for what the server does.
+        """Raise `ChatError` in place of the errors of libraries and readers.
 
-        `late` names the fault of a server that takes too long.
+        `late` is the name of the fault if the server takes too long.
         """
         import httpx  # as above
 
@@ -248,7 +251,7 @@ class ModelServer:
         if self.deadline.has_passed:
             return late.error(self.names)
         if isinstance(error, ConnectionError) and isinstance(error.__context__, httpx.HTTPError):
-            error = error.__context__  # the client library of Ollama puts its own words before it
+            error = error.__context__  # the client library of Ollama adds its own words
         detail = ERROR_NUMBER.sub("", str(error)) or type(error).__name__
         absent = self.faults.absent
         if name := self.endpoint.named_proxy[0]:
@@ -266,7 +269,7 @@ class ModelServer:
             (OSError, BY_NAME["UNUSABLE"]),
         )
         fault = next((row for kind, row in rows if isinstance(error, kind)), None)
-        # Without a row, the answer is not JSON, has another shape, or is nested too deep.
+        # Any other error: the answer is not JSON, has another structure, or is nested too deep.
         unreadable = self.faults.wrong_format.error(self.names, "its answer cannot be read")
         return fault.error(self.names, detail) if fault else unreadable
 
@@ -280,9 +283,9 @@ def _documents(texts: Iterable[bytes], refusal: Refusal) -> Iterator[Any]:
 
 
 def retry_passing(ask: Callable[[], Reply], deadline: "Deadline") -> Reply:
-    """Return what `ask` returns, or raise its `ChatError`.
+    """Return the result of `ask`, calling it again after each `PassingError` until the deadline.
 
-    It is called again after faults that may pass: as often as each allows, until the deadline.
+    Raises its `ChatError` if no further try is allowed.
     """
     tries, has_warned = 1, False
     while True:
@@ -300,12 +303,12 @@ def retry_passing(ask: Callable[[], Reply], deadline: "Deadline") -> Reply:
 
 
 def _address(base_url: str, option: str) -> str:
-    """Spell out the port, as `http://localhost` means 80 and not Ollama's 11434."""
+    """Return an address with its port, because `http://localhost` means 80, not Ollama's 11434."""
     try:
         split = urlsplit(base_url)
         port = split.port or (443 if split.scheme == "https" else 80)
     except ValueError as error:
-        # The error's own words may quote a part of a password.
+        # The text of the error may quote a part of a password.
         raise ConfigError(
             f"{option} = {masked(base_url)!r} is not an address: http://host:port is allowed"
         ) from error

@@ -1,6 +1,6 @@
 """Models on an Ollama server: connecting, checking, asking.
 
-The client library takes 350 ms to load, so that what asks a server imports it.
+The client library is imported when a server is asked, because it takes 350 ms to load.
 """
 
 import json
@@ -26,7 +26,7 @@ from chart_binder.chat.served_model import (
     is_among,
     list_names,
     merged,
-    named_otherwise,
+    with_unlisted_remark,
 )
 from chart_binder.chat.streaming import CallPiece, StreamPart, lines, read_calls
 from chart_binder.config import LLMConfig
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
     from ollama import ChatResponse, Client, GenerateResponse, ShowResponse
 
 _UNCUT = {"truncate": False, "shift": False}
-"""A prompt that does not fit is refused, and a reply ends where the context is full (0.12.6)."""
+"""A prompt that does not fit is refused, and a reply ends when the context is full (0.12.6)."""
 _SCHEMA, _THINK = "format", "think"
 _EFFORTS: Mapping[str, bool | str] = {"none": False, "minimal": False}
-"""What Ollama calls these efforts; the others have the same names."""
+"""Ollama's values for these efforts; other efforts have the same names."""
 
 
 def connect(
     config: LLMConfig, environ: Mapping[str, str] = os.environ, section: str = CONFIGURED
 ) -> ChatModel:
-    """Return the configured model, or raise `ConfigError`; its server is not asked yet."""
+    """Return the configured model; its server is not asked yet. Raises `ConfigError`."""
     return ServedModel(config, _endpoint(config, environ, section), _OllamaApi(), OLLAMA)
 
 
@@ -63,7 +63,7 @@ def _endpoint(config: LLMConfig, environ: Mapping[str, str], section: str) -> En
 
 
 def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ModelHealth:
-    """Ask the server for its version, its models and the configured one; raise nothing."""
+    """Ask the server for its version, its models and the configured one. Raises no error."""
     return examine(config, lambda: _endpoint(config, environ, CONFIGURED), OLLAMA, _health)
 
 
@@ -99,16 +99,16 @@ class _OllamaApi:
 def _client(
     server: ModelServer, split: Split = whole, config: LLMConfig | None = None
 ) -> "Iterator[Client]":
-    """Open a client of the library, whose answers our own reader reads first.
+    """Open a client of the library; our own reader checks the answers before the library does.
 
-    `config` is that of a request for a reply. Raises `ChatError` for whatever the server does.
+    `config` is set in a request for a reply. Raises `ChatError`.
     """
     import httpx
 
     library = _library()
 
     class CheckedLines(httpx.SyncByteStream):
-        """The documents of an answer in the form that the library reads, one a line."""
+        """The documents of an answer, one a line as the library reads them."""
 
         def __init__(self, stream: httpx.SyncByteStream, documents: Iterable[Any]) -> None:
             self._stream = stream
@@ -137,9 +137,9 @@ def _client(
 
 
 def _readable(document: Any) -> dict[str, Any]:
-    """Return a document with what the library demands and some servers leave out, or send as text.
+    """Return a document with members that the library requires and some servers leave out.
 
-    Raises `ValueError` for what is no object.
+    Arguments of calls that are sent as text become objects. Raises `ValueError` if it is no object.
     """
     fields = convert_json(document, dict[str, Any])
     result = {"model_info": None, **fields, "models": fields.get("models") or []}
@@ -176,9 +176,9 @@ _READ_ON_IMPORT = frozenset({"OLLAMA_HOST", "SSL_CERT_FILE", "SSL_CERT_DIR"})
 def _library() -> ModuleType:
     """Import the client library.
 
-    It makes a client when it is imported, which fails if the environment has a proxy, certificates
-    or an address that it cannot use. The import is then repeated without those variables, because
-    no request of ours depends on what the library reads there.
+    The library makes a client when it is imported, which fails if a variable names an unusable
+    proxy, certificate or address. Then it is imported again without these variables, because our
+    requests do not depend on them.
     """
     import httpx
 
@@ -200,7 +200,7 @@ def _library() -> ModuleType:
 def _answers(
     client: "Client", request: Request, optional: Fields
 ) -> "Generator[ChatResponse | GenerateResponse, None, None]":
-    """Send the request; the options are the same each time, as a change reloads the model."""
+    """Send the request; its options never change, because Ollama would load the model again."""
     config, messages = request.config, request.messages
     effort = config.reasoning_effort
     think = config.think if config.think != "" else _EFFORTS.get(effort, effort or None)
@@ -269,7 +269,7 @@ def _health(server: ModelServer, health: ModelHealth, config: LLMConfig) -> Mode
             problem += f" (or set llm.model_id to one it has: {list_names(health.models)})"
         return replace(health, problems=(problem,))
     if not is_among(health.models, health.model_id):
-        health = named_otherwise(health)
+        health = with_unlisted_remark(health)
     try:
         loaded_length = _OllamaApi().context_length(server)
     except ChatError:

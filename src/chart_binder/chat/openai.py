@@ -23,14 +23,14 @@ from chart_binder.chat.served_model import (
     is_among,
     list_names,
     merged,
-    named_otherwise,
+    with_unlisted_remark,
 )
 from chart_binder.chat.streaming import StreamPart, events, read_calls
 from chart_binder.config import LLMConfig
 from chart_binder.files import convert_json
 from chart_binder.react.conversation import ChatError, ChatModel, Message, UnreachableError
 
-MOST_STOPS = 4  # what OpenAI's own server takes; our own cut knows them all
+MOST_STOPS = 4  # OpenAI's own server accepts four; our cutter checks them all
 _COUNTS, _SCHEMA, _SEED = "stream_options", "response_format", "seed"
 _TEMPLATE, _EFFORT, _KEEP_ALIVE, _TTL = (
     "chat_template_kwargs", "reasoning_effort", "keep_alive", "ttl",
@@ -41,7 +41,7 @@ _VERSION = re.compile(r"/v\d[^/]*(/|$)")
 _OPERATION = re.compile(r"/(chat/completions|completions|models)$")
 _DONE = b"[DONE]"
 _END = b'{"choices": [], "is_last": true}'
-"""What stands for `[DONE]`, and behind a document that comes whole."""
+"""A document in place of `[DONE]`, and after an answer that is not streamed."""
 _EVENT_STREAM = (b"data:", b"event:", b":")
 _NO_LIST = (
     f"the server replies, but does not list its models at /models: {CONFIGURED}model_id is not"
@@ -54,38 +54,38 @@ _CONTEXT_PATHS = ("/props", "/api/ps", "/api/v0/models")  # llama.cpp, Ollama, L
 def connect(
     config: LLMConfig, environ: Mapping[str, str] = os.environ, section: str = CONFIGURED
 ) -> ChatModel:
-    """Return the configured model, or raise `ConfigError`; its server is not asked yet."""
+    """Return the configured model; its server is not asked yet. Raises `ConfigError`."""
     endpoint = api_at(Endpoint.of(config, environ, section))
     return ServedModel(config, endpoint, _OpenAIApi(), OPENAI)
 
 
 def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ModelHealth:
-    """Ask the server for its models and the context of the configured one; raise nothing."""
+    """Ask the server for its models and the context of the configured one. Raises no error."""
     return examine(config, lambda: api_at(Endpoint.of(config, environ)), OPENAI, _health)
 
 
 def _health(server: ModelServer, health: ModelHealth, config: LLMConfig) -> ModelHealth:
     try:
-        listed = _listed(server)
+        models = _listed_models(server)
     except ChatError as error:
         if isinstance(error, UnreachableError) or not _replies(server, config):
             return replace(health, problems=(str(error),))
         health = replace(health, remark=_NO_LIST)
         return replace(health, context_length=_OpenAIApi().context_length(server))
-    build = build_in(listed, config.model_id)
-    health = replace(health, models=_named(listed), build=build)
+    build = build_in(models, config.model_id)
+    health = replace(health, models=_model_names(models), build=build)
     if not is_among(health.models, config.model_id):
         if not _replies(server, config):
             return replace(health, problems=(str(_no_model(server, health.models)),))
-        health = named_otherwise(health)
+        health = with_unlisted_remark(health)
     return replace(health, context_length=_OpenAIApi().context_length(server))
 
 
 def _replies(server: ModelServer, config: LLMConfig) -> bool:
-    """Return whether the server replies, as llama.cpp's does to any name of a model."""
+    """Return whether the server replies; llama.cpp replies to any model name."""
     path = "/completions" if config.prompting == "raw" else "/chat/completions"
-    said = {"prompt": "?"} if config.prompting == "raw" else {"messages": [_A_QUESTION]}
-    body = {"model": config.model_id, "max_tokens": 1, "stream": False, **said}
+    prompt = {"prompt": "?"} if config.prompting == "raw" else {"messages": [_A_QUESTION]}
+    body = {"model": config.model_id, "max_tokens": 1, "stream": False, **prompt}
     try:
         return bool(server.ask(path, _Answer, body).choices)
     except ChatError:
@@ -93,7 +93,7 @@ def _replies(server: ModelServer, config: LLMConfig) -> bool:
 
 
 def api_at(endpoint: Endpoint) -> Endpoint:
-    """Return where the API begins: `/v1` below the address, unless a version is in it already."""
+    """Return the endpoint of the API: with `/v1` unless the address has a version already."""
     address = _OPERATION.sub("", endpoint.address)
     versioned = _VERSION.search(urlsplit(address).path)
     return replace(endpoint, address=address if versioned else f"{address}/v1")
@@ -142,7 +142,7 @@ class _OpenAIApi:
         for endpoint, path in places:
             try:
                 length = context_length_at(replace(server, endpoint=endpoint), path)
-            except ChatError:  # it is no server of that kind
+            except ChatError:  # not this kind of server
                 continue
             if length:
                 return length
@@ -152,8 +152,8 @@ class _OpenAIApi:
 def _thinking(request: Request) -> dict[str, Any]:
     """Return the fields that turn thinking on or off; each server knows one of them.
 
-    Qwen's and Gemma's templates read `enable_thinking`, Granite's and DeepSeek's `thinking`, where
-    vLLM, SGLang and llama.cpp serve them; Ollama, LM Studio and OpenAI take an effort of `none`.
+    With vLLM, SGLang and llama.cpp, the templates of Qwen and Gemma read `enable_thinking`, those
+    of Granite and DeepSeek `thinking`. Ollama, LM Studio and OpenAI accept the effort `none`.
     """
     think = False if request.must_not_think else request.config.think
     if not isinstance(think, bool):
@@ -167,7 +167,7 @@ def _thinking(request: Request) -> dict[str, Any]:
 
 
 def _keep_alive(keep_alive: int | str) -> dict[str, Any]:
-    """Return what keeps a model loaded: `keep_alive` for Ollama, `ttl` in seconds for LM Studio."""
+    """Return the fields that keep a model loaded: `keep_alive` for Ollama, `ttl` for LM Studio."""
     if keep_alive == "":
         return {}
     if isinstance(keep_alive, str) and not keep_alive.startswith("-"):
@@ -179,7 +179,7 @@ def _keep_alive(keep_alive: int | str) -> dict[str, Any]:
 
 
 def _texts(content_type: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the documents of an answer, streamed or the one whole, whatever was asked for."""
+    """Yield the documents of an answer, whether it is streamed or not."""
     if "event-stream" not in content_type:
         body = b"".join(pieces)
         if not body.lstrip().startswith(_EVENT_STREAM):
@@ -208,26 +208,26 @@ def _path_and_body(request: Request, optional: Fields) -> tuple[str, Fields]:
 
 
 def _messages(messages: Iterable[Message]) -> Iterator[dict[str, str]]:
-    """Yield the messages as the format has them.
+    """Yield the messages in OpenAI's format.
 
-    A tool's message names the call it answers, though none is on the wire, as calls are text here.
-    The templates of some models want nine letters or figures.
+    The format requires a tool's message to name its call, although calls are plain text here. The
+    templates of some models require nine letters or digits.
     """
     for number, message in enumerate(messages):
-        sent = {"role": message.role, "content": message.content}
-        yield sent | {"tool_call_id": f"call{number:05}"} if message.role == "tool" else sent
+        fields = {"role": message.role, "content": message.content}
+        yield fields | {"tool_call_id": f"call{number:05}"} if message.role == "tool" else fields
 
 
 def _refusal(request: Request, answer: ErrorAnswer) -> ChatError:
     server, faults, is_raw = request.server, OPENAI.by_name, request.config.prompting == "raw"
     has_tool = not is_raw and any(message.role == "tool" for message in request.messages)
-    if faults["NO_MODEL"].fits(answer):
+    if faults["NO_MODEL"].matches(answer):
         try:
-            return _no_model(server, _named(_listed(server)))
+            return _no_model(server, _model_names(_listed_models(server)))
         except ChatError:
             return _no_model(server, ())
     for name, is_possible in (("NO_COMPLETIONS", is_raw), ("NO_TOOL_ROLE", has_tool)):
-        if is_possible and faults[name].fits(answer):
+        if is_possible and faults[name].matches(answer):
             return faults[name].error(server.names, answer.detail)
     return server.refusal(answer)
 
@@ -240,31 +240,31 @@ def _no_model(server: ModelServer, models: tuple[str, ...]) -> ChatError:
 
 @dataclass(frozen=True)
 class _Models:
-    data: list[ListedModel] | None  # a server without any may say null
+    data: list[ListedModel] | None  # null from some servers without models
 
 
-def _listed(server: ModelServer) -> Sequence[ListedModel]:
+def _listed_models(server: ModelServer) -> Sequence[ListedModel]:
     return server.ask("/models", _Models).data or ()
 
 
-def _named(models: Iterable[ListedModel]) -> tuple[str, ...]:
+def _model_names(models: Iterable[ListedModel]) -> tuple[str, ...]:
     return tuple(model.id for model in models if model.id)
 
 
 @dataclass(frozen=True)
-class _Written:
+class _MessageBody:
     content: str | list[object] | None = None
     reasoning_content: object = None  # vLLM, llama.cpp
     reasoning: object = None  # Ollama, OpenRouter
     tool_calls: object = None
-    refusal: object = None  # OpenAI, in place of the content
-    function_call: object = None  # what `tool_calls` was called until 2023
+    refusal: object = None  # OpenAI, instead of the content
+    function_call: object = None  # the name of `tool_calls` until 2023
 
 
 @dataclass(frozen=True)
 class _Choice:
-    delta: _Written | None = None  # of a chat, as it comes
-    message: _Written | None = None  # of a chat, whole
+    delta: _MessageBody | None = None  # of a chat, streamed
+    message: _MessageBody | None = None  # of a chat, not streamed
     text: str | None = None  # of a completion
     finish_reason: str | None = None
     index: object = 0
@@ -278,29 +278,29 @@ class _Answer:
 
 
 def _part(document: Any) -> StreamPart:
-    """Return the part of a reply that a document holds; raise `ValueError` for another format."""
+    """Return the part of a reply in a document. Raises `ValueError` for another format."""
     answer = convert_json(document, _Answer)
     choices = answer.choices or ()
-    choice = next((each for each in choices if each.index in (0, None)), _Choice())
-    message = choice.delta or choice.message or _Written(choice.text)
-    reasoning = _said(message.reasoning_content) or _said(message.reasoning)
+    choice = next((choice for choice in choices if choice.index in (0, None)), _Choice())
+    message = choice.delta or choice.message or _MessageBody(choice.text)
+    reasoning = _text_in(message.reasoning_content) or _text_in(message.reasoning)
     usage = answer.usage if isinstance(answer.usage, dict) else {}
     return StreamPart(
-        _said(message.content),
-        reasoning or _said(message.content, "thinking"),
+        _text_in(message.content),
+        reasoning or _text_in(message.content, "thinking"),
         choice.finish_reason or None,
         usage.get("prompt_tokens"),
         usage.get("completion_tokens"),
         is_last=answer.is_last,
         calls=tuple(read_calls(message.tool_calls, message.function_call)),
-        refusal=_said(message.refusal),
+        refusal=_text_in(message.refusal),
     )
 
 
-def _said(content: object, name: str = "text") -> str:
-    """Return the text, or the thinking, of a content: words, or a list of parts (Magistral)."""
+def _text_in(content: object, name: str = "text") -> str:
+    """Return the text or the thinking of a content: text, or a list of parts (Magistral)."""
     if isinstance(content, dict):
-        return _said(content.get(name))
+        return _text_in(content.get(name))
     if isinstance(content, list):
-        return "".join(_said(part, name) for part in content)
+        return "".join(_text_in(part, name) for part in content)
     return content if isinstance(content, str) and name == "text" else ""

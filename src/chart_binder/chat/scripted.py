@@ -6,11 +6,11 @@ from chart_binder.react.conversation import ChatError, GenerationOptions, Messag
 
 
 class Scripted:
-    """Plays `replies` one by one, each as it is given.
+    """Gives `replies` one after the other, unchanged.
 
-    They are not cut at a stop string, so that a script can hold what a disobedient model writes.
-    `asked` holds the conversations it was asked to continue, in order. The adjudicator's second
-    readings are answered from `readings`, in order, and are `unclear` when those are used up.
+    They are not cut at a stop string, so a script can play a model that goes on writing. `asked`
+    holds the conversations that it was asked to continue, in order. `readings` answer the
+    adjudicator's second readings, in order; after the last one they are `unclear`.
     """
 
     def __init__(
@@ -21,13 +21,15 @@ class Scripted:
     ) -> None:
         if isinstance(replies, str):
             raise TypeError(f"replies must be a list of texts, such as [{replies!r}], not a text")
-        self._replies = tuple(Reply(each) if isinstance(each, str) else each for each in replies)
+        self._replies = tuple(
+            Reply(reply) if isinstance(reply, str) else reply for reply in replies
+        )
         self.model_id = model_id
         self.readings = list(readings)
         self.asked: list[tuple[Message, ...]] = []
 
     def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:  # noqa: ARG002
-        """Return the next reply, or raise `ChatError` when all have been given."""
+        """Return the next reply. Raises `ChatError` if there is none."""
         self.asked.append(tuple(messages))
         if len(self.asked) > len(self._replies):
             has = f"the script has {len(self._replies)} replies"

@@ -1,4 +1,4 @@
-"""A chat model behind a server of any kind: one deadline, further tries, the context window."""
+"""A chat model on a server of any kind: the deadline, further tries, the context window."""
 
 import logging
 import re
@@ -26,27 +26,26 @@ from chart_binder.react.conversation import (
 from chart_binder.react.parsing.thinking import strip_thinking
 
 CHECK_S = 10.0
-"""What the questions of a check may take together: none of them makes a server load a model."""
-SMALLEST_WINDOW = 2_048  # of what any server allots unasked
+"""Seconds for all requests of a check, none of which makes a server load a model."""
+SMALLEST_WINDOW = 2_048  # the smallest default context of any server, in tokens
 _REFUSED = frozenset({400, 422})
 _BROKEN = 500
-"""What a server also says that accepts a field and broke once, as llama.cpp does where a reply
-by schema was cut."""
+"""A status that may also mean a single crash, as in llama.cpp if a reply by schema was cut."""
 _MAX_NAMES = 8
 _log = logging.getLogger(__name__)
 
 Fields = Mapping[str, Any]
-"""Fields of a request, by their names on the wire."""
+"""Fields of a request, by their names in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelHealth:
-    """What a check of a server found; each problem is a sentence that ends in its remedy.
+    """The result of a check of a server; each problem is a sentence that ends with its remedy.
 
-    `remark` is worth knowing, though nothing is wrong. `context_length` is the context in tokens
-    that the model can have there, `loaded_length` the one that it has now. `build` is what the
-    server says that tells one build of a model from another of its name: a digest, or a size and
-    how it is quantized; empty where it says nothing.
+    `remark` is a sentence on something that is no problem. `context_length` is the context in
+    tokens that the model can have there, and `loaded_length` the one that it has now. `build` tells
+    builds of a model apart: a digest, or size and quantization; it is empty if the server does not
+    say.
     """
 
     address: str
@@ -66,7 +65,7 @@ def examine(
     faults: Faults,
     questions: Callable[[ModelServer, ModelHealth, LLMConfig], ModelHealth],
 ) -> ModelHealth:
-    """Return what the `questions` to a server find out; a configuration error is a problem."""
+    """Return the result of the `questions` to a server; a configuration error is a problem."""
     from chart_binder.net import Deadline  # loads httpcore
 
     try:
@@ -87,29 +86,29 @@ def examine(
 
 
 def is_among(names: Iterable[str], model_id: str) -> bool:
-    """Return whether a model is in a list: Ollama's may add the tag `latest`."""
+    """Return whether a model is in a list; Ollama may add the tag `latest` to its name."""
     return not {model_id, f"{model_id}:latest"}.isdisjoint(names)
 
 
-def named_otherwise(health: ModelHealth) -> ModelHealth:
-    """Return what was found, with a remark: a server replies to a name that it does not list."""
-    listed = list_names(health.models) or "no model"
+def with_unlisted_remark(health: ModelHealth) -> ModelHealth:
+    """Return a result with the remark that a server replies to a name that it does not list."""
+    names = list_names(health.models) or "no model"
     remark = (
-        f"the server lists {listed}, not {health.model_id!r}, and answers to that name as well:"
+        f"the server lists {names}, not {health.model_id!r}, and answers to that name as well:"
         f" set {CONFIGURED}model_id to a name that it lists"
     )
     return replace(health, remark=remark)
 
 
 def list_names(models: Sequence[str]) -> str:
-    """Return the names of models for a sentence, the first few where there are many."""
-    more = len(models) - _MAX_NAMES
-    return ", ".join(models[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
+    """Return the names of models for a sentence; if there are many, only the first ones."""
+    hidden = len(models) - _MAX_NAMES
+    return ", ".join(models[:_MAX_NAMES]) + (f" and {hidden} more" if hidden > 0 else "")
 
 
 @dataclass(frozen=True)
 class _Weights:
-    """What llama.cpp says of a model's file."""
+    """What llama.cpp says about a model's file."""
 
     ftype: str = ""
     size: int = 0
@@ -117,7 +116,7 @@ class _Weights:
 
 @dataclass(frozen=True)
 class ListedModel:
-    """A row of any list of models; each kind of server has its own word for the context."""
+    """A row of a list of models; each kind of server has its own name for the context."""
 
     id: str = ""
     name: str = ""  # Ollama
@@ -130,14 +129,14 @@ class ListedModel:
 
     @property
     def build(self) -> str:
-        """What tells it from another model of its name; empty where the server says nothing."""
+        """What tells builds of a model apart; empty if the server does not say."""
         weights = f"{self.meta.ftype} {self.meta.size} bytes".strip() if self.meta else ""
         return self.digest or weights or self.root or ""
 
 
 def build_in(models: Iterable[ListedModel], model_id: str) -> str:
-    """Return the build of a model in a list; empty if it is not in it, or nothing is said."""
-    return next((each.build for each in models if is_among((each.id, each.name), model_id)), "")
+    """Return the build of a model in a list; empty if the list does not say."""
+    return next((model.build for model in models if is_among((model.id, model.name), model_id)), "")
 
 
 @dataclass(frozen=True)
@@ -147,7 +146,7 @@ class _Slot:
 
 @dataclass(frozen=True)
 class _Properties:
-    """What llama.cpp says at `/props`, Ollama at `/api/ps`, all at a list of models."""
+    """The answer of llama.cpp at `/props`, of Ollama at `/api/ps`, or a list of models."""
 
     data: list[ListedModel] | None = None
     models: list[ListedModel] | None = None
@@ -155,19 +154,19 @@ class _Properties:
 
 
 def context_length_at(server: ModelServer, path: str) -> int | None:
-    """Return the context in tokens that the server there says the model has, if it does."""
-    said = server.ask(path, _Properties)
-    for model in [*(said.data or []), *(said.models or [])]:
+    """Return the context of the model in tokens, if the answer at this path gives it."""
+    properties = server.ask(path, _Properties)
+    for model in [*(properties.data or []), *(properties.models or [])]:
         length = model.max_model_len or model.loaded_context_length or model.context_length
         if length and is_among((model.id, model.name), server.model_id):
             return length
-    slot = said.default_generation_settings
+    slot = properties.default_generation_settings
     return slot.n_ctx if slot else None
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a server is asked until it answers or the deadline is over; `stop` is what is sent."""
+    """A request for a reply; `stop` holds the stop strings that are sent."""
 
     server: ModelServer
     config: LLMConfig
@@ -177,45 +176,45 @@ class Request:
 
     @property
     def temperature(self) -> float:
-        """The temperature asked for, else the configured one."""
-        asked = self.options.temperature
-        return self.config.temperature if asked is None else asked
+        """The temperature of the options, by default the configured one."""
+        temperature = self.options.temperature
+        return self.config.temperature if temperature is None else temperature
 
     @property
     def must_not_think(self) -> bool:
-        """Whether the options forbid thinking, and no configuration decides about it."""
+        """Whether the options forbid thinking and the configuration does not set it."""
         config = self.config
         is_configured = config.think != "" or config.reasoning_effort
         return not (self.options.may_think or is_configured or config.prompting == "raw")
 
 
 class ServerApi(Protocol):
-    """How servers of one kind are asked."""
+    """The API of one kind of server."""
 
     more_context: str
-    """What to do where a server gives the model too little context."""
+    """What to do if a server gives the model too little context."""
     optional: Mapping[str, str]
-    """The fields that some servers do not accept, with what begins a word of a refusal of each."""
+    """The fields that some servers refuse, each with the beginnings of words in the refusal."""
     named_only: frozenset[str]
-    """Those of them that are left out only if a refusal names them."""
+    """The optional fields that are left out only if a refusal names them."""
     schema_field: str
-    """The one of them that has the schema; some servers fail where they do not accept it."""
+    """The optional field with the schema; some servers crash instead of refusing it."""
 
     def optional_fields(self, request: Request) -> Fields:
-        """Return the optional fields that the request calls for."""
+        """Return the optional fields of the request."""
 
     def parts(self, request: Request, optional: Fields) -> Generator[StreamPart, None, None]:
-        """Ask once, with these optional fields, and yield the reply; raise `ChatError`."""
+        """Ask once, with these optional fields, and yield the reply. Raises `ChatError`."""
 
     def context_length(self, server: ModelServer) -> int | None:
-        """Return the context in tokens that the model really has, or `None`; raise `ChatError`."""
+        """Return the actual context of the model in tokens, if known. Raises `ChatError`."""
 
 
 class ServedModel:
     """A `ChatModel` that asks a server; threads may share it, each with one conversation.
 
-    `timeout_s`, or less where the options say so, is one deadline for a whole reply, from loading
-    the model and further tries to the last byte.
+    `timeout_s`, or the shorter time of the options, is the deadline for a whole reply, including
+    loading the model and further tries.
     """
 
     def __init__(
@@ -230,21 +229,22 @@ class ServedModel:
         self._declined: frozenset[str] = frozenset()
         self._thinks_by_schema = False
         self._has_replied = False
-        self._thread = threading.local()  # the prompt that was counted last, and its count
+        self._thread = threading.local()  # the last prompt and its token count
 
     def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
-        """Return the next reply, or raise `ChatError`.
+        """Return the next reply. Raises `ChatError`.
 
-        One that ran into `max_tokens` has the `done_reason` `length`. The listener hears no
-        thinking that stands apart from the content.
+        A reply that reached `max_tokens` has the `done_reason` `length`. Thinking that the server
+        sends apart from the content is not passed to `on_token`.
         """
-        from chart_binder.net import Deadline  # httpcore, for those who really ask a model
+        from chart_binder.net import Deadline  # loads httpcore
 
         sent = _sendable(messages)
         self._refuse_overflow(sent)
-        began = monotonic()
-        most_s = self._config.timeout_s
-        allowed_s = most_s if options.seconds is None else min(most_s, options.seconds)
+        started = monotonic()
+        allowed_s = self._config.timeout_s
+        if options.seconds is not None:
+            allowed_s = min(allowed_s, options.seconds)
         with Deadline(allowed_s) as deadline:
             server = ModelServer(self._endpoint, self.model_id, deadline, self._faults)
             request = Request(server, self._config, sent, options, options.stop)
@@ -258,10 +258,10 @@ class ServedModel:
             counted = reply.prompt_tokens
             if counted is not None and self._looks_cut(sent, counted):
                 self._refuse_cut(request, counted)
-        return replace(reply, seconds=monotonic() - began)
+        return replace(reply, seconds=monotonic() - started)
 
     def _ask_for_content(self, request: Request) -> Reply:
-        """Ask again where a stop string, or the schema, made the server end in the thinking."""
+        """Ask, and ask again if a stop string or the schema ended the reply within the thinking."""
         without_schema = replace(request.options, schema=None)
         if self._thinks_by_schema:
             request = replace(request, options=without_schema)
@@ -280,15 +280,15 @@ class ServedModel:
             return reply
         try:
             return self._ask(replace(request, stop=()))
-        except ChatError:  # half a thought is better than none: the model is told what to write
+        except ChatError:  # a cut reply is enough to advise the model
             return reply
 
     def _ask(self, request: Request) -> Reply:
         """Ask with as many of the optional fields as the server accepts.
 
-        A field that the server names is left out of all later requests once a request without it
-        was accepted, unless the refusal may have been a crash. If the server names no field, the
-        fields are left out of this request alone.
+        If the server refuses a field by name and accepts the request without it, later requests
+        leave it out, too, unless the refusal may have been a crash. If the server names no field,
+        only this request leaves fields out.
         """
         fields = self._api.optional_fields(request)
         optional = {name: value for name, value in fields.items() if name not in self._declined}
@@ -298,12 +298,12 @@ class ServedModel:
                 once = partial(self._ask_once, request, optional)
                 reply = retry_passing(once, request.server.deadline)
             except DeclinedError as refusal:
-                named, blamed = self._blamed(optional, refusal)
+                named_fields, blamed = self._blamed(optional, refusal)
                 if not blamed:
                     raise
                 _log.info("asking again without %s: %s", ", ".join(sorted(blamed)), refusal)
                 optional = {name: value for name, value in optional.items() if name not in blamed}
-                declined |= named if refusal.status != _BROKEN else set()
+                declined |= named_fields if refusal.status != _BROKEN else set()
             else:
                 self._declined |= declined
                 return reply
@@ -313,37 +313,37 @@ class ServedModel:
         return read_stream(parts, request.options, self._config.max_tokens, request.server)
 
     def _blamed(self, optional: Fields, refusal: DeclinedError) -> tuple[frozenset[str], ...]:
-        """Return the fields that a refusal names, and those that it may concern."""
+        """Return the fields that a refusal names, and those that may be its cause."""
         words, marks = refusal.words.casefold(), self._api.optional
-        found = (name for name in optional if re.search(rf"(?<![a-z])(?:{marks[name]})", words))
-        if (named := frozenset(found)) or refusal.is_known:
-            return named, named
+        names = (name for name in optional if re.search(rf"(?<![a-z])(?:{marks[name]})", words))
+        if (named_fields := frozenset(names)) or refusal.is_known:
+            return named_fields, named_fields
         blamed = (
             {*optional} if refusal.status in _REFUSED else {self._api.schema_field} & {*optional}
         )
-        return named, frozenset(blamed - self._api.named_only)
+        return named_fields, frozenset(blamed - self._api.named_only)
 
     def _looks_cut(self, messages: tuple[Message, ...], tokens: int) -> bool:
-        """Tell whether a server counted too few tokens, or no more than before the prompt grew."""
-        before, before_tokens = getattr(self._thread, "counted", ((), 0))
+        """Return whether a server counted too few tokens, or no more although the prompt grew."""
+        previous, previous_tokens = getattr(self._thread, "counted", ((), 0))
         self._thread.counted = (messages, tokens)
-        grew = bool(before) and len(messages) > len(before)
-        grew = grew and messages[: len(before)] == before
-        return tokens < fewest_tokens(messages) or (grew and tokens <= before_tokens)
+        has_grown = bool(previous) and len(messages) > len(previous)
+        has_grown = has_grown and messages[: len(previous)] == previous
+        return tokens < fewest_tokens(messages) or (has_grown and tokens <= previous_tokens)
 
     def _refuse_cut(self, request: Request, counted: int) -> None:
-        """Raise `ChatError` where the server dropped a part of the prompt, which it never says.
+        """Raise `ChatError` if the server dropped a part of the prompt without saying so.
 
-        Few tokens alone prove nothing: some servers count only what their cache did not hold.
+        A low count alone proves nothing, because some servers do not count cached tokens.
         """
-        most = most_tokens(request.messages)
-        if most <= min(SMALLEST_WINDOW, self._config.num_ctx):
+        max_estimate = most_tokens(request.messages)
+        if max_estimate <= min(SMALLEST_WINDOW, self._config.num_ctx):
             return
         try:
             length = self._api.context_length(request.server)
-        except ChatError:  # it will not tell, so nothing speaks against the suspicion
+        except ChatError:  # without the length, the low count decides
             length = None
-        if length is None or most > length:
+        if length is None or max_estimate > length:
             has, section = f" (it has {length})" if length else "", self._endpoint.section
             raise ChatError(
                 f"{self._faults.server} cut the prompt for model {self.model_id!r} to {counted}"
@@ -361,30 +361,30 @@ class ServedModel:
             )
 
 
-def merged(fields: Fields, more: Fields) -> dict[str, Any]:
-    """Return `fields` with `more`, which replaces what has the same name; tables are merged."""
+def merged(fields: Fields, additions: Fields) -> dict[str, Any]:
+    """Return `fields` with `additions`, which replace fields of the same name; objects merge."""
     result = dict(fields)
-    for name, value in more.items():
-        before = result.get(name)
-        if isinstance(before, Mapping) and isinstance(value, Mapping):
-            result[name] = merged(before, value)
+    for name, value in additions.items():
+        old_value = result.get(name)
+        if isinstance(old_value, Mapping) and isinstance(value, Mapping):
+            result[name] = merged(old_value, value)
         else:
             result[name] = value
     return result
 
 
 def completion_prompt(messages: Sequence[Message]) -> str:
-    """Return a conversation as one text for the model to go on writing, for servers asked raw.
+    """Return a conversation as one text that the model continues, for `prompting = "raw"`.
 
-    Each text begins with that of the turn before, as a server's prompt cache needs it.
+    Each text begins with the text of the turn before, so that the server's prompt cache works.
     """
     return "".join(f"{message.content.rstrip()}\n\n" for message in messages)
 
 
 def _sendable(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages that say something, lone surrogates replaced.
+    """Return the messages without lone surrogates and without empty messages.
 
-    A message without content would be refused by some servers.
+    Some servers refuse a message without content.
     """
-    said = (message for message in messages if message.content)
-    return tuple(replace(message, content=encodable(message.content)) for message in said)
+    filled = (message for message in messages if message.content)
+    return tuple(replace(message, content=encodable(message.content)) for message in filled)

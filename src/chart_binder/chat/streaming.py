@@ -1,7 +1,7 @@
-"""Reading a reply while a server writes it, and ending it where nothing more counts.
+"""Reads a reply while a server sends it, and ends it as soon as the rest cannot matter.
 
-Server-sent events are read by our own code: `httpx-sse` loses `error:` fields, a last event without
-an empty line behind it, and broken characters.
+Server-sent events are read by our own code because `httpx-sse` loses `error:` fields, a last event
+without an empty line after it, and invalid characters.
 """
 
 import json
@@ -17,19 +17,19 @@ from chart_binder.chat.faults import BY_NAME, OnlyThinkingError, PassingError
 from chart_binder.chat.http import ModelServer
 from chart_binder.react.conversation import ChatError, GenerationOptions, Reply, StopCheck
 
-COUNTS_S = 2.0  # what a server may take for its token counts once the model has ended
-BYTES_A_TOKEN = 16  # of content and thinking: the average of any text stays far below
+COUNTS_S = 2.0  # how long to wait for token counts once the model has ended
+BYTES_A_TOKEN = 16  # of content and thinking; far more than in any text
 FEWEST_BYTES = 1_000_000
 LINE_START = 40
-"""Characters of a line that are looked at: no label is longer."""
-_MOST_TOKENS: Final = 2**53  # far more than there are
-_REREAD_FACTOR = 4  # characters read again for each that came, whatever the text
-_REREAD_FREE = 50_000  # and so many more
+"""How many characters of a line are checked; every label is shorter."""
+_MOST_TOKENS: Final = 2**53  # a higher count is a defect
+_REREAD_FACTOR = 4  # how often each character may be read again, on average
+_REREAD_FREE = 50_000  # characters that may be read again in any case
 
 
 @dataclass(frozen=True, slots=True)
 class CallPiece:
-    """A tool call, or a piece of one: its `index` and its `id` say of which, if there are any."""
+    """A tool call or a piece of one, which `index` and `id` assign to a call, if set."""
 
     name: str
     arguments: str
@@ -37,17 +37,17 @@ class CallPiece:
     id: str = ""
 
     def place_in(self, calls: Sequence["CallPiece"]) -> int:
-        """Return the place of the call that this is a further piece of, or the number of calls.
+        """Return the index of the call that this piece continues, or the number of calls.
 
-        Some servers send no index, some an index of 0 with every call, some another id with each
-        piece, and some the name with each.
+        Some servers send no index, or the index 0 with every call; others send a new id or the name
+        with each piece.
         """
         latest = range(len(calls) - 1, -1, -1)
-        same = (place for place in latest if self.id and self.id == calls[place].id)
-        begun = (place for place in latest if self._goes_on_with(calls[place]))
-        return next(same, next(begun, len(calls)))
+        by_id = (place for place in latest if self.id and self.id == calls[place].id)
+        continued = (place for place in latest if self._continues(calls[place]))
+        return next(by_id, next(continued, len(calls)))
 
-    def _goes_on_with(self, call: "CallPiece") -> bool:
+    def _continues(self, call: "CallPiece") -> bool:
         if self.index != call.index or not self.name:
             return self.index == call.index
         if (self.id and call.id) or (self.index is None and self.name != call.name):
@@ -66,9 +66,9 @@ def _is_object(text: str) -> bool:
 
 
 def read_calls(calls: object, function: object = None) -> Iterator[CallPiece]:
-    """Yield the pieces of `tool_calls` and of the old `function_call`; arguments become JSON."""
-    listed = calls if isinstance(calls, list) else [calls]
-    for call in (*listed, {"function": function}):
+    """Yield the pieces of `tool_calls` and of the old `function_call`, with arguments as JSON."""
+    all_calls = calls if isinstance(calls, list) else [calls]
+    for call in (*all_calls, {"function": function}):
         fields = call if isinstance(call, dict) else {}
         function = fields.get("function")
         if not isinstance(function, dict):
@@ -85,11 +85,11 @@ def read_calls(calls: object, function: object = None) -> Iterator[CallPiece]:
 
 @dataclass(frozen=True, slots=True)
 class StreamPart:
-    """What a server sends at once: a piece of a reply, or the whole.
+    """A piece of a reply, or a whole one, as the server sends it.
 
-    `done_reason` says that the model has come to its end, `is_last` that the server has: between
-    the two, counts may come. `calls` are those that a server with a parser of its own took out of
-    the text. `refusal` is what a model says that does not want to answer.
+    `done_reason` says that the model has ended, and `is_last` that the server has; token counts may
+    come in between. `calls` are calls that the server's own parser took out of the text. `refusal`
+    is the text of a model that refuses to answer.
     """
 
     content: str = ""
@@ -107,7 +107,7 @@ _CUT_SHORT = {
     **dict.fromkeys(("abort", "error", "network_error", "insufficient_system_resource"), "ABORTED"),
     **dict.fromkeys(("content_filter", "sensitive"), "FILTERED"),
 }
-"""The reasons with which servers end a reply that is not whole, and the fault that each is."""
+"""The faults by the reason with which servers end an incomplete reply."""
 
 
 def read_stream(
@@ -116,17 +116,17 @@ def read_stream(
     max_tokens: int,
     server: ModelServer,
 ) -> Reply:
-    """Return the reply that the parts make, and close them as soon as the rest does not count.
+    """Return the reply in the parts, and close them as soon as the rest cannot matter.
 
-    Raises `ChatError`, a `PassingError` only while nothing of the reply has come.
+    Raises `ChatError`; it is a `PassingError` only if no part of the reply has come.
     """
     reply = _PartialReply(options)
-    most_bytes = max(FEWEST_BYTES, BYTES_A_TOKEN * max_tokens)
+    max_bytes = max(FEWEST_BYTES, BYTES_A_TOKEN * max_tokens)
     try:
         with closing(parts):
             for part in parts:
                 reply.add(part)
-                if reply.bytes > most_bytes or reply.is_over:
+                if reply.bytes > max_bytes or reply.is_over:
                     break
                 if reply.is_whole:
                     server.deadline.shorten(COUNTS_S)
@@ -135,8 +135,8 @@ def read_stream(
             raise ChatError(str(error)) from error
         if not reply.is_whole:
             raise
-    if reply.bytes > most_bytes:
-        raise BY_NAME["ENDLESS"].error(server.names, str(most_bytes))
+    if reply.bytes > max_bytes:
+        raise BY_NAME["ENDLESS"].error(server.names, str(max_bytes))
     if not reply.is_whole:
         fault = "LATE" if server.deadline.has_passed else "UNFINISHED"
         raise BY_NAME[fault].error(server.names)
@@ -144,12 +144,12 @@ def read_stream(
 
 
 def _whole_reply(reply: "_PartialReply", server: ModelServer) -> Reply:
-    """Return the reply; raise `ChatError` if the server cut it, or if it says nothing."""
+    """Return the reply. Raises `ChatError` if the server cut it, or if it is empty."""
     if reason := _CUT_SHORT.get(reply.done_reason or ""):
         raise BY_NAME[reason].error(server.names, repr(reply.done_reason))
     result = reply.result()
     if result.content.strip() or (result.thinking and result.done_reason == "length"):
-        return result  # thinking for too long costs a turn, not the run
+        return result  # too much thinking costs a turn, not the run
     if reply.refusal:
         raise BY_NAME["REFUSED"].error(server.names, reply.refusal)
     raise _empty(result, server)
@@ -167,13 +167,13 @@ def _empty(reply: Reply, server: ModelServer) -> ChatError:
 
 
 class _PartialReply:
-    """A reply that is being written; what comes whole, or has come to its end, is not cut."""
+    """A reply while it arrives; it is not cut once it is whole."""
 
     def __init__(self, options: GenerationOptions) -> None:
         self.has_begun = False
         self.bytes = 0  # of content and thinking, counted or not
         self._on_token = options.on_token
-        self._cut = ReplyCutter(options.stop_when)
+        self._cutter = ReplyCutter(options.stop_when)
         self._contents: list[str] = []
         self._thoughts: list[str] = []
         self._calls: list[CallPiece] = []
@@ -184,7 +184,7 @@ class _PartialReply:
         self._completion_tokens: int | None = None
 
     def add(self, part: StreamPart) -> None:
-        """Add the next part; a reply that goes on where nothing counts any more ends there."""
+        """Add the next part, and cut the reply where the rest cannot matter."""
         self.has_begun = True
         self.bytes += len((part.content + part.thinking).encode("utf-8", "replace"))
         if part.thinking:
@@ -198,9 +198,9 @@ class _PartialReply:
         self.refusal += part.refusal
         self._is_last = part.is_last
         if self.is_whole:
-            self._release(self._cut.rest() + part.content)
+            self._release(self._cutter.held_back() + part.content)
         else:
-            self._release(self._cut.let_through(part.content))
+            self._release(self._cutter.pass_on(part.content))
 
     def _add_call(self, piece: CallPiece) -> None:
         place = piece.place_in(self._calls)
@@ -219,22 +219,22 @@ class _PartialReply:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the model has said all it will, or all that counts."""
-        return self._cut.made or self._is_last or self._done_reason is not None
+        """Whether the model has ended, or the rest cannot matter."""
+        return self._cutter.has_cut or self._is_last or self._done_reason is not None
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is to be waited for, not even counts."""
-        return self._cut.made or self._is_last
+        """Whether nothing more is needed, not even token counts."""
+        return self._cutter.has_cut or self._is_last
 
     @property
     def done_reason(self) -> str | None:
         """Why the reply ended."""
-        return "stop" if self._cut.made else self._done_reason
+        return "stop" if self._cutter.has_cut else self._done_reason
 
     def result(self) -> Reply:
-        """Return the reply, as far as it counts, with calls as text behind its text."""
-        self._release("" if self._cut.made else "".join(map(_call_as_text, self._calls)))
+        """Return the reply up to the cut, with calls as text after it."""
+        self._release("" if self._cutter.has_cut else "".join(map(_call_as_text, self._calls)))
         return Reply(
             "".join(self._contents),
             thinking="".join(self._thoughts) or None,
@@ -252,36 +252,36 @@ def _call_as_text(call: CallPiece) -> str:
 
 
 def _token_count(value: object) -> int | None:
-    """Return a whole number above 0; some servers say 0 where all was in their cache."""
+    """Return a whole number above 0, else None; some servers count 0 if all was cached."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if 0 < value <= _MOST_TOKENS and value == int(value) else None
 
 
 class ReplyCutter:
-    """Lets a text through piece by piece, up to a line where `stop_when` says that it may end.
+    """Passes a text on piece by piece, up to a line where `stop_when` says that it may end.
 
-    The beginning of each line is held back until it is whole or `LINE_START` long, and looked at
-    once: the result is the same for every way to split the text. The time is linear.
+    The beginning of each line is held back until the line is whole or has `LINE_START` characters,
+    and checked once, so the result does not depend on how the text is split. The time is linear.
     """
 
     def __init__(self, stop_when: StopCheck | None) -> None:
-        self.made = False
+        self.has_cut = False
         self._stop_when = stop_when
-        self._through: list[str] = []
+        self._passed: list[str] = []
         self._length = 0
         self._line: str | None = ""
         self._break = ""
         self._reread = 0
 
-    def let_through(self, piece: str) -> str:
-        """Return what is certain to stay, now that `piece` has come; nothing after the cut."""
-        begun = len(self._through)
+    def pass_on(self, piece: str) -> str:
+        """Return the text that is certain to stay after `piece`; nothing after the cut."""
+        start = len(self._passed)
         for number, words in enumerate(piece.split("\n")):
             if number:
                 self._decide()
                 self._line, self._break = "", "\n"
-            if self.made:
+            if self.has_cut:
                 break
             if self._line is None:
                 self._release(words)
@@ -289,11 +289,11 @@ class ReplyCutter:
                 self._line += words
                 if len(self._line) >= LINE_START:
                     self._decide()
-        return "".join(self._through[begun:])
+        return "".join(self._passed[start:])
 
-    def rest(self) -> str:
-        """Return what was held back: the text is whole, so nothing is cut off."""
-        held = "" if self._line is None or self.made else self._break + self._line
+    def held_back(self) -> str:
+        """Return the text that was held back, because the reply is whole and is not cut."""
+        held = "" if self._line is None or self.has_cut else self._break + self._line
         self._release(held)
         self._line = None
         return held
@@ -307,29 +307,29 @@ class ReplyCutter:
 
         def text() -> str:
             self._reread += takes
-            return "".join(self._through) + self._break
+            return "".join(self._passed) + self._break
 
-        self.made = bool(self._stop_when and may_reread and self._stop_when(start, text))
-        if not self.made:
+        self.has_cut = bool(self._stop_when and may_reread and self._stop_when(start, text))
+        if not self.has_cut:
             self._release(self._break + self._line)
         self._line = None
 
     def _release(self, text: str) -> None:
         if text:
-            self._through.append(text)
+            self._passed.append(text)
             self._length += len(text)
 
 
 def lines(_: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the lines of an answer that are not blank, as they come."""
+    """Yield the lines of an answer that are not blank as they arrive."""
     return (line for line in _lines(pieces) if line.strip())
 
 
-_DATA = (b"data", b"error")  # old llama.cpp: a failure stands in a field of that name
+_DATA = (b"data", b"error")  # old llama.cpp sends a failure in a field `error`
 
 
 def events(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the data of each server-sent event, however the bytes are split.
+    """Yield the data of each server-sent event.
 
     The format is https://html.spec.whatwg.org/multipage/server-sent-events.html; the last event
     may lack the empty line that ends it.
@@ -347,19 +347,21 @@ def events(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the lines without their ends, of which there are three kinds, as soon as they end.
+    """Yield the lines, without any of the three kinds of line ends, as they arrive.
 
     A last line without an end is left out if the connection was cut inside its JSON.
     """
-    ends = IncrementalNewlineDecoder(None, translate=True)  # a byte is a letter of Latin-1 here
-    begun: list[str] = []
+    ends = IncrementalNewlineDecoder(
+        None, translate=True
+    )  # each byte is decoded as a character of Latin-1
+    pieces_of_line: list[str] = []
     for piece in chain(filter(None, pieces), (b"",)):
-        first, *more = ends.decode(piece.decode("latin-1"), final=not piece).split("\n")
-        begun.append(first)
-        for line in more:
-            yield "".join(begun).encode("latin-1").removeprefix(BOM_UTF8)
-            begun = [line]
-    last = "".join(begun).encode("latin-1").removeprefix(BOM_UTF8)
+        first, *later_lines = ends.decode(piece.decode("latin-1"), final=not piece).split("\n")
+        pieces_of_line.append(first)
+        for line in later_lines:
+            yield "".join(pieces_of_line).encode("latin-1").removeprefix(BOM_UTF8)
+            pieces_of_line = [line]
+    last = "".join(pieces_of_line).encode("latin-1").removeprefix(BOM_UTF8)
     document = last.removeprefix(b"data:").strip().decode("utf-8", "replace")
     if not document.startswith("{") or _is_object(document):
         yield last

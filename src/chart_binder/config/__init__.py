@@ -1,4 +1,4 @@
-"""Everything that can be configured; each key has a default, limits and a meaning.
+"""All configuration keys, each with its default, limits and meaning.
 
 A section is a class whose docstring begins with its table in the file.
 """
@@ -87,7 +87,7 @@ def _as_keep_alive(value: object) -> int | str:
 
 
 _RESERVED_FIELDS = frozenset({"model", "messages", "prompt", "stream", "raw"})
-"""Fields of a request that only canon sets, for every server."""
+"""Fields of a request that only canon may set, for every kind of server."""
 
 
 def _as_extra_body(value: object) -> Mapping[str, Any]:
@@ -109,7 +109,7 @@ ExtraBody = Annotated[Mapping[str, Any], PlainValidator(_as_extra_body)]
 
 
 class Section(BaseModel):
-    """A table of the configuration: unknown keys and wrong types are refused, values are fixed."""
+    """A table of the configuration; it refuses unknown keys and wrong types, and is frozen."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, protected_namespaces=())
 

@@ -1,4 +1,4 @@
-"""Changes to a configuration file that leave its comments and its order as they are."""
+"""Changes a configuration file without changing its comments and order."""
 
 import os
 import shutil
@@ -13,11 +13,11 @@ from chart_binder.config.load import parse_file, read_file
 from chart_binder.errors import ConfigError, FileError
 
 NEW_FILE = "# canon: `canon config show` lists every key with its value and where it comes from.\n"
-"""What stands in a file that canon makes, before any key is set."""
+"""The text of a new configuration file, before any key is set."""
 
 
 def text_of(path: Path) -> str:
-    """Return the text of a configuration file, or how a new one begins. Raises `ConfigError`."""
+    """Return the text of a configuration file, by default `NEW_FILE`. Raises `ConfigError`."""
     return read_file(path) if path.exists() else NEW_FILE
 
 
@@ -26,19 +26,19 @@ def with_values(text: str, values: Mapping[str, Any], path: Path) -> str:
 
     Raises `ConfigError`, also if more than these keys would change.
     """
-    wanted, _ = parse_file(text, path)
+    expected, _ = parse_file(text, path)
     try:
         document = tomlkit.parse(text)
         for key, value in values.items():
             plain = list(value) if isinstance(value, tuple) else value
-            _set(wanted, key.split("."), plain)
+            _set(expected, key.split("."), plain)
             if isinstance(value, Mapping):
                 plain = tomlkit.inline_table()
                 plain.update(value)
             _set(document, key.split("."), plain, tomlkit.table)
         changed = f"{document.as_string().rstrip()}\n"
-        is_right = tomli.loads(changed) == wanted
-    except (ValueError, TypeError) as error:  # tomlkit's errors are a kind of ValueError
+        is_right = tomli.loads(changed) == expected
+    except (ValueError, TypeError) as error:  # tomlkit's errors are ValueErrors
         raise ConfigError(f"{path}: cannot be changed: {error}; try canon config edit") from error
     if not is_right:
         raise ConfigError(f"{path}: other keys would change; try canon config edit")
@@ -46,7 +46,7 @@ def with_values(text: str, values: Mapping[str, Any], path: Path) -> str:
 
 
 def _set(tree: Any, keys: list[str], value: Any, table: Callable[[], Any] = dict) -> None:
-    """Set a key of nested tables; tables that are not there are added."""
+    """Set a key of nested tables; missing tables are added."""
     *tables, name = keys
     is_new = False
     for key in tables:
@@ -59,11 +59,11 @@ def _set(tree: Any, keys: list[str], value: Any, table: Callable[[], Any] = dict
 
 
 def save_text(path: Path, text: str) -> None:
-    """Write a configuration file; at any moment there is the old one or the new one.
+    """Replace a configuration file in one step: at any moment, the old or the new text is there.
 
     Raises `FileError`.
     """
-    target = path.resolve()  # where it is a link, what it leads to is replaced
+    target = path.resolve()  # the target of a link is replaced, not the link
     new = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

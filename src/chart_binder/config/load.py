@@ -1,4 +1,4 @@
-"""The effective configuration: flags over environment over a file over the defaults."""
+"""The effective configuration: flags override the environment, a file, and the defaults."""
 
 import difflib
 import json
@@ -27,16 +27,16 @@ Tree = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A configuration, the file it was read from, and the source of each key that was set."""
+    """A configuration, the file that it was read from, and the source of each key that is set."""
 
     config: Config
     file: Path | None
     origins: Mapping[str, str]
     warnings: tuple[str, ...] = ()
-    """Sentences about variables of the environment that are no keys."""
+    """Sentences about environment variables that name no key."""
 
     def refuse(self, problems: Mapping[str, str]) -> None:
-        """Raise `ConfigError` if there are problems, with each key's source."""
+        """Raise `ConfigError` with each key's source and problem, if there are any."""
         if problems:
             sources = {key: self.origins.get(key, "configuration") for key in problems}
             sentences = (f"{sources[key]}: {problem}" for key, problem in problems.items())
@@ -44,12 +44,12 @@ class Settings:
 
 
 def data_folder() -> Path:
-    """Where the store and recorded transcripts live on this platform."""
+    """Return the folder of the store and of recorded transcripts on this platform."""
     return platformdirs.user_data_path("canon", appauthor=False)
 
 
 def user_file() -> Path:
-    """Where the user's own configuration is on this platform, whether it exists or not."""
+    """Return the path of the user's configuration on this platform; it may not exist."""
     return platformdirs.user_config_path("canon", appauthor=False) / "config.toml"
 
 
@@ -59,56 +59,58 @@ def load_settings(
     flags: Mapping[str, Any],
     text: str | None = None,
 ) -> Settings:
-    """Merge the layers; `flags` has dotted keys, `text` is read in place of what the file holds.
+    """Return the merged settings; `flags` has dotted keys, and `text` replaces the file's content.
 
-    Raises `ConfigError` that names the source.
+    Raises `ConfigError`, which names the source.
     """
-    named = file or environment.get(FILE_VARIABLE)
-    found = Path(named or user_file())
-    has_file = bool(named) or found.is_file()
+    chosen_file = file or environment.get(FILE_VARIABLE)
+    path = Path(chosen_file or user_file())
+    has_file = bool(chosen_file) or path.is_file()
     if text is None:
-        text = read_file(found) if has_file else ""
-    tree, lines = parse_file(text, found)
+        text = read_file(path) if has_file else ""
+    tree, lines = parse_file(text, path)
     variables = sorted(
         name for name in environment if name.startswith(PREFIX) and name != FILE_VARIABLE
     )
     warnings = dict(_unknown_variables(variables))
-    layers = [(str(found), tree)] if has_file else []
+    layers = [(str(path), tree)] if has_file else []
     layers += [
         (name, _from_text(name, environment[name])) for name in variables if name not in warnings
     ]
     layers += [("command line", _nested(key.split("."), value)) for key, value in flags.items()]
-    places = {key: f"{found}, line {line}" for key, line in lines.items()}
+    places = {key: f"{path}, line {line}" for key, line in lines.items()}
     origins: dict[str, str] = {}
     merged: Tree = {}
     for source, layer in layers:
         _merge(merged, layer)
-        of_layer = places if layer is tree else {}
-        origins |= {key: of_layer.get(key, source) for key, _ in dotted_keys(layer)}
+        layer_places = places if layer is tree else {}
+        origins |= {key: layer_places.get(key, source) for key, _ in dotted_keys(layer)}
     try:
         config = Config.model_validate(merged)
     except ValidationError as error:
-        read = found if has_file else None
-        raise ConfigError(_error_texts(error, places | origins, read)) from error
-    return Settings(config, found if has_file else None, origins, tuple(warnings.values()))
+        source_file = path if has_file else None
+        raise ConfigError(_error_texts(error, places | origins, source_file)) from error
+    return Settings(config, path if has_file else None, origins, tuple(warnings.values()))
 
 
 def _unknown_variables(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the variables that are no keys, each with a sentence that says so."""
+    """Yield the variables that name no key, each with a sentence that says so."""
     for name in names:
         keys = _keys_of(name)
         key = ".".join(keys)
         if _field(keys) or (_is_open(keys) and keys[-1] in _installed_tools()):
             continue
         removed = REMOVED_KEYS.get(key)
-        reason = f"no such key any more: {removed}" if removed else f"no key {key}{_meant(keys)}"
+        reason = (
+            f"no such key any more: {removed}" if removed else f"no key {key}{_suggestion(keys)}"
+        )
         if _is_open(keys):
             reason = f"no tool {keys[-1]} installed; there are {', '.join(_installed_tools())}"
         yield name, f"{name} is passed over: there is {reason}"
 
 
 def _installed_tools() -> Sequence[str]:
-    from importlib.metadata import entry_points  # slow, and needed for few variables
+    from importlib.metadata import entry_points  # slow, and rarely needed
 
     return sorted({point.name for point in entry_points(group="chart_binder.tools")})
 
@@ -118,14 +120,14 @@ def dotted_keys(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
     for key, value in tree.items():
         if isinstance(value, dict) and value:
             yield from dotted_keys(value, f"{prefix}{key}.")
-        elif prefix:  # a table without keys says nothing, a key that holds none does
+        elif prefix:  # an empty table is left out, an empty value is not
             yield f"{prefix}{key}", value
 
 
 def read_file(path: Path) -> str:
     """Return the text of a configuration file. Raises `ConfigError`."""
     try:
-        return path.read_text(encoding="utf-8-sig")  # some editors put a byte-order mark first
+        return path.read_text(encoding="utf-8-sig")  # some editors write a byte-order mark
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror or error})") from error
     except UnicodeDecodeError as error:
@@ -142,7 +144,7 @@ def parse_file(text: str, path: Path) -> tuple[Tree, dict[str, int]]:
         tree = tomli.loads(text)
     except tomli.TOMLDecodeError as error:
         defect = str(error).replace("Cannot overwrite a value", "a key is there twice")
-        if twice := _TABLE_TWICE.fullmatch(defect):  # it shows Python's values
+        if twice := _TABLE_TWICE.fullmatch(defect):  # tomli shows a Python tuple
             table = ".".join(re.findall(r"'([^']*)'", twice[1]))
             defect = (
                 f"the table [{table}] is there twice {twice[2]}: put the keys of the second"
@@ -155,7 +157,7 @@ def parse_file(text: str, path: Path) -> tuple[Tree, dict[str, int]]:
 
 
 def _line_numbers(text: str) -> dict[str, int]:
-    """Return where tables and keys stand, for messages; tomli does not tell."""
+    """Return the line number of each table and key, which tomli does not give."""
     table = ""
     lines: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
@@ -182,16 +184,18 @@ def _from_text(name: str, text: str) -> Tree:
 
 
 def read_value(keys: Sequence[str], text: str, source: str) -> Any:
-    """Return a text as the type of a key. Raises `ConfigError`, also if there is no such key."""
+    """Return a text as a value of the key's type. Raises `ConfigError`, also for an unknown key."""
     field = _field(keys)
-    kind: Any = bool  # of a plug-in's tool
+    kind: Any = bool  # the switch of a plug-in's tool
     if field:
         kind = Annotated[field.annotation, field]
     elif not _is_open(keys):
         raise ConfigError(_unknown_text(keys, source))
     is_list = field is not None and get_origin(field.annotation) is tuple
     try:
-        return TypeAdapter(kind).validate_python(_listed(text) if is_list else text, strict=False)
+        return TypeAdapter(kind).validate_python(
+            _read_list(text) if is_list else text, strict=False
+        )
     except ValidationError as error:
         raise ConfigError(_error_texts(error, {}, source, tuple(keys))) from error
 
@@ -207,13 +211,13 @@ def _unknown_text(keys: Sequence[str], source: object) -> str:
 
 
 def _is_open(keys: Sequence[str]) -> bool:
-    """Tell whether a section may have keys that it does not name, as `[llm.tools]` may."""
+    """Return whether a key's section accepts further keys, as `[llm.tools]` does."""
     section = _section(keys[:-1])
     return section is not None and section.model_config.get("extra") == "allow"
 
 
 def _section(keys: Sequence[str]) -> type[BaseModel] | None:
-    """Return the section that keys lead to, if they lead to one."""
+    """Return the section at a path of keys, if there is one."""
     model: type[BaseModel] = Config
     for key in keys:
         field = model.model_fields.get(key)
@@ -224,19 +228,19 @@ def _section(keys: Sequence[str]) -> type[BaseModel] | None:
 
 
 def _field(keys: Sequence[str]) -> FieldInfo | None:
-    """Return the field that keys lead to, unless they lead to a section or nowhere."""
+    """Return the field at a path of keys, None for a section and for an unknown path."""
     section = _section(keys[:-1])
     field = section.model_fields.get(keys[-1]) if section else None
     return None if field is None or _is_section(field.annotation) else field
 
 
-def _listed(text: str) -> list[str]:
-    """Read a JSON list, or words between commas."""
+def _read_list(text: str) -> list[str]:
+    """Return the items of a JSON list, or of a list with commas."""
     try:
-        read = json.loads(text)
+        value = json.loads(text)
     except ValueError:
-        read = text.split(",")
-    items = read if isinstance(read, list) else [read]
+        value = text.split(",")
+    items = value if isinstance(value, list) else [value]
     return [str(item).strip() for item in items if str(item).strip()]
 
 
@@ -257,7 +261,7 @@ def _merge(below: Tree, above: Tree) -> None:
 def _error_texts(
     error: ValidationError, origins: Mapping[str, str], source: object, below: tuple[str, ...] = ()
 ) -> str:
-    """Return one sentence for each wrong key, the innermost where a list and its item are wrong."""
+    """Return one sentence for each wrong key; an item of a list stands for the list."""
     texts: dict[tuple[str, ...], str] = {}
     for detail in error.errors():
         path = (*below, *map(str, detail["loc"]))
@@ -271,34 +275,34 @@ def _error_text(
 ) -> str:
     key = ".".join(path)
     keys = (".".join(path[:end]) for end in range(len(path), 0, -1))
-    known = next((origins[each] for each in keys if each in origins), None)
-    place = f"{known or source or 'configuration'}: {key}"
+    origin = next((origins[name] for name in keys if name in origins), None)
+    place = f"{origin or source or 'configuration'}: {key}"
     if detail["type"] == "extra_forbidden":
-        return _unknown_text(path, known or source or "configuration")
+        return _unknown_text(path, origin or source or "configuration")
     return f"{place}: {_defect(detail, path)}"
 
 
 def _defect(detail: ErrorDetails, path: tuple[str, ...]) -> str:
-    """Return what was found for a key, and what is allowed."""
+    """Return a sentence on the value of a key, and on what is allowed."""
     if detail["type"] == "value_error":
         return detail["msg"].removeprefix("Value error, ")
     if detail["type"] == "string_pattern_mismatch" and (field := _field(path)):
         allowed = f"{field.description} is allowed"
     else:
         kind, _, defect = detail["type"].partition("_")
-        known = _ALLOWED.get(kind) if defect in ("type", "parsing") else None
-        allowed = known or detail["msg"].replace("Input should be", "it must be")
+        allowed_type = _ALLOWED.get(kind) if defect in ("type", "parsing") else None
+        allowed = allowed_type or detail["msg"].replace("Input should be", "it must be")
     value = detail["input"]
-    found = repr(masked(value)) if isinstance(value, str) else masked(repr(value))
+    shown = repr(masked(value)) if isinstance(value, str) else masked(repr(value))
     if isinstance(value, bool):
-        found = str(value).lower()  # as TOML writes it
-    return f"found {found}; {allowed}"
+        shown = str(value).lower()  # as TOML writes it
+    return f"found {shown}; {allowed}"
 
 
 def model_options(options: Mapping[str, Any]) -> LLMConfig:
-    """Return the configuration of a model that a program makes with these arguments.
+    """Return the configuration of a model from arguments of a program.
 
-    Raises `ConfigError` that names the arguments.
+    Raises `ConfigError`, which names the arguments.
     """
     try:
         return LLMConfig.model_validate(options)
@@ -328,7 +332,7 @@ REMOVED_KEYS = {
     "llm.acceptance.write_min_sources": "what is accepted may be written, and min_sources says"
     " how many independent sources that takes",
 }
-"""What to use in place of keys that there are no more."""
+"""What to use instead of each key that was removed."""
 _ALLOWED = {
     "int": "a whole number is allowed",
     "float": "a number is allowed",
@@ -337,19 +341,19 @@ _ALLOWED = {
     "tuple": "a list is allowed",
     "model": "a table of keys is allowed, such as [llm]",
 }
-"""What is allowed, by the type in pydantic's name for the error: `int_type`, `int_parsing`."""
+"""What is allowed, by the type in pydantic's error name: `int_type`, `int_parsing`."""
 
 
 def _keys_beside(path: Sequence[str]) -> str:
-    """Return what may be meant by an unknown key, and the keys that are allowed in its place."""
+    """Return a suggestion for an unknown key, and the keys that are allowed in its section."""
     section = _section(path[:-1])
     names = ", ".join(section.model_fields) if section else ""
     allowed = f"allowed here: {names}" if names else "no key is allowed here"
-    return f"{_meant(path)}; {allowed}"
+    return f"{_suggestion(path)}; {allowed}"
 
 
-def _meant(path: Sequence[str]) -> str:
-    """Return what may be meant by an unknown key, in brackets; nothing if no key is like it."""
+def _suggestion(path: Sequence[str]) -> str:
+    """Return a suggestion for an unknown key in brackets; empty if no key is similar."""
     section = _section(path[:-1])
     close = difflib.get_close_matches(path[-1], section.model_fields, n=1) if section else []
     elsewhere = [key for key in _all_keys(Config) if key.rpartition(".")[2] == path[-1]]
