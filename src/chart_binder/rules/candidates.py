@@ -156,7 +156,7 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @property
     def is_by_others(self) -> bool:
-        """Whether it counts as a compilation only because it is by other artists."""
+        """Whether it counts as a compilation only because other artists are credited."""
         return self.role is Role.COMPILATION and self.is_own is False and not self.is_collection
 
     @property
@@ -174,10 +174,8 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
         """`, withdrawn later` if all releases of its date were withdrawn; else an empty text."""
         day = self.since.text
         first = [release for release in self.official if release.date == day]
-        for release in first:
-            if release.status == "Official" or not release.is_pulled:
-                return ""
-        return f", {(first[0].standing or '').lower()} later" if first else ""
+        is_sold = any(copy.status == "Official" or not copy.is_pulled for copy in first)
+        return f", {(first[0].standing or '').lower()} later" if first and not is_sold else ""
 
     @property
     def dated_name(self) -> str:
@@ -201,14 +199,14 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
         return f"the {self.kind} '{self.title}' ({self.when}{remark})"
 
 
-_MAX_NAMED = 3
+MAX_NAMED = 3
 
 
 def either(candidates: Sequence[Candidate]) -> str:
     """Return the names of the first few candidates, joined by `or`, and how many more there are."""
-    names = [candidate.dated_name for candidate in candidates[:_MAX_NAMED]]
-    if len(candidates) > _MAX_NAMED:
-        names.append(f"{len(candidates) - _MAX_NAMED} more")
+    names = [candidate.dated_name for candidate in candidates[:MAX_NAMED]]
+    if len(candidates) > MAX_NAMED:
+        names.append(f"{len(candidates) - MAX_NAMED} more")
     return " or ".join(names)
 
 
@@ -247,16 +245,16 @@ def candidates_of(
 
 
 def with_group_date(candidate: Candidate) -> Candidate | None:
-    """Return an undated candidate with its group's date as the first day; None if it has none."""
+    """Return an undated candidate that starts on its group's date; None if there is no date."""
     first = candidate.group.first_date.first
     return with_span(candidate, first, LAST_DAY) if first > FIRST_DAY else None
 
 
 def with_hint(candidate: Candidate) -> Candidate:
-    """Return the candidate with its hint as the first day on which it may have come out.
+    """Return the candidate with the date of its hint as the first day if that is possible.
 
-    The group's own date of a single counts too. Dates after `last`, the last day on which the
-    candidate may have come out, are ignored.
+    For a single, the group's own date counts like a hint. A date after the last day on which the
+    candidate may have come out is ignored.
     """
     own_date = candidate.own_date if candidate.role is Role.SINGLE else None
     dates = (date for date in (candidate.hint, own_date) if date)

@@ -26,7 +26,7 @@ from chart_binder.rules.candidates import (
 from chart_binder.rules.names import is_named, names_on
 from chart_binder.rules.recordings import sorted_recordings
 
-_BLOCKING_UNDATED = (Role.SINGLE, Role.SOUNDTRACK)
+BLOCKING_UNDATED = (Role.SINGLE, Role.SOUNDTRACK)
 """An undated record with one of these roles may be the premiere, so it keeps the case open."""
 
 _DAYS_A_YEAR = 366
@@ -186,9 +186,9 @@ def _by_role(
 def _with_undated_pressings(
     works: list[Candidate], compilations: Sequence[Candidate], gap_years: int
 ) -> list[Candidate]:
-    """Return the works; a single counts as undated if all its dated pressings are reissues.
+    """Return the works, with a single as undated if all its dated pressings may be reissues.
 
-    They are reissues if every dated single came out more than `gap_years` after another record. A
+    They may be if every dated single came out more than `gap_years` after some other record. A
     pressing without a date may then be the original, if its medium was on sale when that record
     came out.
     """
@@ -227,8 +227,8 @@ def _soundtracks_as_works(
 ) -> list[Candidate]:
     """Return the soundtrack compilations that count as works.
 
-    If there is any other work, dated or not, all of them do. If there is none, only those do that
-    may be the earliest, and only if one is certainly no later than every other dated compilation.
+    All of them count if there is any other work, dated or not. Otherwise those count that may be
+    the earliest, if one of them is certainly no later than every other dated compilation.
     """
     soundtracks = [record for record in compilations if is_soundtrack(record.group)]
     if soundtracks and not is_any_work and len(compilations) > 1:
@@ -249,12 +249,12 @@ def soundtracks_perhaps_first(compilations: Sequence[Candidate]) -> list[Candida
 def _without_undated(
     works: list[Candidate], soundtracks: Sequence[Candidate], window: int
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """Return the works to compare and the undated works to ignore, such as undated albums.
+    """Return the works to compare, and the undated works to ignore, such as undated albums.
 
-    None is ignored unless a work is dated. An undated work stays if its group's date is early
-    enough: it may then be the earliest, or an album that came out within the window of days.
+    None is ignored unless some work is dated. An undated work is not ignored if its group's date is
+    so early that it may be the earliest work, or an album within the window after a single.
     """
-    undated = [work for work in works if not work.is_dated and work.role not in _BLOCKING_UNDATED]
+    undated = [work for work in works if not work.is_dated and work.role not in BLOCKING_UNDATED]
     if not undated:
         return works, []
     records = (*works, *soundtracks)
@@ -306,39 +306,35 @@ Key: TypeAlias = tuple[int, bool, int]
 class TieBreak:
     """Sort keys for records of the same day; the smaller key wins.
 
-    A soundtrack comes first, then a studio album (or, for a recording with an intent, a record of
-    that type), then other records. Among these, a record with a release of that day in the artist's
-    country comes first, then one on a label that is earlier in the order of labels.
+    A soundtrack comes first, then a studio album (or, for a live, remix, demo or edit recording, a
+    record of that type), then other records. Of equal records, one with a release of that day in
+    the artist's country comes first, then one whose label is earlier in the configured order.
 
-    It may be unknown which releases came out on that day: `best` counts all that may have, `worst`
-    only those that must have. A group's countries and labels, which are those of all its releases,
-    count only if no release is listed.
+    `best` counts the releases that may have come out on that day, `worst` only those that certainly
+    did. The countries and labels of a group count only if it lists no releases.
 
-    Keys are cached, because open cases are tried day by day with the same releases.
+    Keys are cached, because the rules are tried on many days with the same releases.
     """
 
-    __slots__ = ("_best", "_home", "_labels", "_worst", "intent")
+    __slots__ = ("_home", "_keys", "_labels", "intent")
 
     def __init__(self, intent: str, country: str | None, labels: Sequence[str]) -> None:
         self.intent = intent
         self._home = home_countries(country)
         self._labels = labels
-        self._best: dict[str, Key] = {}
-        self._worst: dict[str, Key] = {}
+        self._keys: dict[tuple[str, str], Key] = {}
 
     def best(self, candidate: Candidate) -> Key:
         """Return the key for the first day on which the candidate may have come out."""
-        if (key := self._best.get(candidate.group.mb_rg_id)) is None:
-            key = self._best[candidate.id] = self._key_on(candidate, candidate.since, "first")
-        return key
+        return self._key_on(candidate, candidate.since, "first")
 
     def worst(self, candidate: Candidate) -> Key:
         """Return the key for the last day on which the candidate may have come out."""
-        if (key := self._worst.get(candidate.group.mb_rg_id)) is None:
-            key = self._worst[candidate.id] = self._key_on(candidate, candidate.by, "last")
-        return key
+        return self._key_on(candidate, candidate.by, "last")
 
     def _key_on(self, candidate: Candidate, day: PartialDate, edge: str) -> Key:
+        if key := self._keys.get((candidate.group.mb_rg_id, edge)):
+            return key
         bound = getattr(day, edge)
         is_day = day.first == day.last  # a year that ends on that day does not match
         releases = [
@@ -353,7 +349,9 @@ class TieBreak:
             countries |= {*map(country_code, candidate.group.countries or ())}
             labels += candidate.group.labels or ()
         is_home = not self._home.isdisjoint(countries - {None})
-        return self._role_rank(candidate), not is_home, label_rank(self._labels, labels)
+        key = self._role_rank(candidate), not is_home, label_rank(self._labels, labels)
+        self._keys[candidate.id, edge] = key
+        return key
 
     def _role_rank(self, candidate: Candidate) -> int:
         if candidate.role is Role.SOUNDTRACK:
@@ -404,10 +402,10 @@ def _early_compilations(
 ) -> Sequence[EarlyCompilation]:
     """Return the compilations that may precede every work by more than `window` days.
 
-    A compilation by the artist is the premiere if every other compilation, too, is later by more
-    than the window. If another may be closer, the case is open; if another is certainly earlier by
-    more than the window, the compilation is ruled out. It must precede the `soundtracks`, which are
-    compilations that count as works, by at least a day.
+    A compilation by the artist is the premiere if every other compilation is also more than
+    `window` days later. The case is open if another compilation may be closer. If another is
+    certainly more than `window` days earlier, the compilation is left out. It must also precede the
+    `soundtracks`, which are compilations that count as works, by at least a day.
     """
     work_last = min([work.last for work in works], default=_NEVER)
     early = [collection for collection in compilations if collection.first + window < work_last]
@@ -422,24 +420,22 @@ def _early_compilations(
     soonest_work = min(work_first, sound_first)
     names = _artist_names(artist, works)
     results = []
-    for compilation in early:
-        other_last = _least_of_others(soonest, compilation.last)
-        if compilation.first >= sound_last or compilation.first > other_last + window:
+    for record in early:
+        other_last = _least_of_others(soonest, record.last)
+        if record.first >= sound_last or record.first > other_last + window:
             continue
-        is_own = compilation.is_own
-        if not is_own and soonest_work <= compilation.last + window:
+        is_own = record.is_own
+        if not is_own and soonest_work <= record.last + window:
             continue
-        if is_own is False and is_named(names, compilation.group, compilation.official) is False:
+        if is_own is False and is_named(names, record.group, record.official) is False:
             if soonest_work < _NEVER:
-                results.append(
-                    EarlyCompilation(compilation, is_own=False, is_alone=True, precedes_all=True)
-                )
+                results.append(EarlyCompilation(record, is_own, is_alone=True, precedes_all=True))
             continue
-        other_first = first[compilation.first == first[0]]
-        is_ahead = compilation.last + window < work_first and compilation.last < sound_first
-        precedes_all = is_own is True and is_ahead and compilation.last <= other_first + window
-        is_alone = compilation.last + window < other_first
-        results.append(EarlyCompilation(compilation, is_own or None, is_alone, precedes_all))
+        other_first = first[record.first == first[0]]
+        is_ahead = record.last + window < work_first and record.last < sound_first
+        precedes_all = is_own is True and is_ahead and record.last <= other_first + window
+        is_alone = record.last + window < other_first
+        results.append(EarlyCompilation(record, is_own or None, is_alone, precedes_all))
     return results
 
 

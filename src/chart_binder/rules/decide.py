@@ -42,10 +42,10 @@ def decide(
 ) -> Verdict:
     """Return the decision of the rules on evidence.
 
-    The order of the evidence makes no difference. A decision depends on nothing unknown: neither on
-    the exact day of a partial date, nor on the status of a release that has none, nor on which of
-    two descriptions of one record is right. If it would, the verdict is open and has the questions
-    whose answers would settle it. A person's `override` precedes every rule.
+    The order of the evidence makes no difference. If the answer depends on an unknown fact, the
+    verdict is open and has the questions that would settle it. Unknown facts are the exact day of a
+    partial date, a missing status or type, and which of two contradictory descriptions is right. A
+    person's `override` precedes every rule.
     """
     if override:
         return _overridden(override, bundle, settings)
@@ -117,7 +117,7 @@ def _doubt_recording(verdict: Decided, text: str, doubt: str) -> Open:
 def _decided_or_undecided(
     bundle: EvidenceBundle, contest: Contest, recordings: SortedRecordings
 ) -> Decided | Undecided:
-    """Return the decision; if it depends on anything ambiguous, the undecided case."""
+    """Return the decision, or the undecided case if the decision depends on an unknown fact."""
     results = apply_rules(contest)
     chosen = results.chosen
     apart = None

@@ -18,6 +18,7 @@ from chart_binder.domain.remarks import set_off
 from chart_binder.domain.verdict import Open, Rival, RuleStep, Verdict
 from chart_binder.domain.vocabulary import ReleaseGroupId, bare_id
 from chart_binder.rules.candidates import (
+    MAX_NAMED,
     Candidate,
     Role,
     candidates_of,
@@ -35,6 +36,7 @@ from chart_binder.rules.contest import (
 from chart_binder.rules.missing_original import MISSING
 from chart_binder.rules.premiere import RuleResults, Ruling, possible_answers
 from chart_binder.rules.questions import (
+    MAX_QUESTIONS,
     Answer,
     BundleChange,
     DraftQuestion,
@@ -55,11 +57,9 @@ from chart_binder.rules.recordings import (
     via_sibling,
 )
 
-_MAX_QUESTIONS = 5
 _MAX_CLOSE = 8
 """If more candidates are close, no days are tried, and their exact dates are asked for."""
 _MAX_COMBINATIONS = 6
-_MAX_NAMES = 3
 _MAX_SPANS = 4
 """If more spans of days lead to different answers, none is listed."""
 _MAX_REMARK = 80
@@ -189,12 +189,12 @@ def _undecided_reason(ruling: Ruling) -> str:
 
 
 def tie_question(contest: Contest, possible: Sequence[Candidate]) -> DraftQuestion:
-    """Return the question to ask if no date alone would settle the case: which record was first.
+    """Return the question which record came out first, for a case that no date would settle.
 
     If all came out on one day, it asks which came out on that day in the artist's country.
     """
     days = {day for candidate in possible for day in (candidate.first, candidate.last)}
-    about = tuple(candidate.id for candidate in possible[:_MAX_NAMES])
+    about = tuple(candidate.id for candidate in possible[:MAX_NAMED])
     text = f"which of them came out first: {either(possible)}?"
     answers: list[Answer] = []
     if len(days) == 1:
@@ -205,11 +205,11 @@ def tie_question(contest: Contest, possible: Sequence[Candidate]) -> DraftQuesti
         country, day = contest.artist.country, days.pop()
         answers = [
             (candidate.name, [_in_country(country, candidate, day)])
-            for candidate in possible[:_MAX_NAMES]
+            for candidate in possible[:MAX_NAMED]
             if country and home_countries(country)
         ]
     answers = answers or [*map(premiere_answer, possible)]
-    return DraftQuestion("tie", text, about, answers if len(answers) <= _MAX_NAMES else ())
+    return DraftQuestion("tie", text, about, answers if len(answers) <= MAX_NAMED else ())
 
 
 def _in_country(country: str, candidate: Candidate, day: int) -> BundleChange:
@@ -224,7 +224,7 @@ def _in_country(country: str, candidate: Candidate, day: int) -> BundleChange:
 
 _Groups: TypeAlias = frozenset[str]
 _Change: TypeAlias = tuple[int, _Groups]
-"""A day, and the answer of the rules if the candidate came out on it or before the next one."""
+"""A day, and the rules' answer if the candidate came out on that day or before the next change."""
 _Changes: TypeAlias = Mapping[ReleaseGroupId, Sequence[_Change]]
 _NOBODY = ReleaseGroupId("")
 """The answer if two compilations are too close to each other."""
@@ -241,7 +241,7 @@ def date_questions(contest: Contest, possible: Sequence[Candidate]) -> Sequence[
     close = sorted(by_id.values(), key=attrgetter("first", "last", "title", "id"))
     vague = [candidate for candidate in close if candidate.first != candidate.last]
     if len(close) > _MAX_CLOSE:
-        return [_ask_day(candidate) for candidate in vague[:_MAX_QUESTIONS]]
+        return [_ask_day(candidate) for candidate in vague[:MAX_QUESTIONS]]
     changes: _Changes = {record.id: [*_changes(record, close, contest)] for record in vague}
     alone = [candidate for candidate in vague if len(changes[candidate.id]) > 1]
     more = _dates_that_matter_beside(alone, changes, close, contest)
@@ -250,16 +250,16 @@ def date_questions(contest: Contest, possible: Sequence[Candidate]) -> Sequence[
         for candidate in vague
         if (candidate in alone or candidate in more) and (spans := changes[candidate.id])
     ]
-    return questions[:_MAX_QUESTIONS]
+    return questions[:MAX_QUESTIONS]
 
 
 def _dates_that_matter_beside(
     alone: Sequence[Candidate], changes: _Changes, close: Sequence[Candidate], contest: Contest
 ) -> Sequence[Candidate]:
-    """Return the candidates whose dates matter beside the dates that matter alone.
+    """Return the candidates whose dates matter together with the dates that matter `alone`.
 
-    Some dates matter once the others are known. Some leave fewer answers whatever they are, such as
-    the date of an undated album, which is ignored beside a dated record.
+    Some dates matter only once the others are known. Others rule out an answer whatever they are:
+    an undated album is ignored beside a dated record, but not once its date is known.
     """
     if not alone:
         return []

@@ -102,8 +102,11 @@ def _first_listed(
     if len(contest.recordings) == 1 and bundle.listed.is_each_once:
         return _doubted(_first_of_reading(contest, crg), verdict)
 
-    readings = []
-    for _, tried in readings_of(bundle, _contradictions(bundle)):
+    readings: list[FirstRelease | None] = []
+    clashes: Sequence[Contradiction] = ()
+    if not bundle.listed.is_each_once:
+        clashes = find_contradictions(sorted_recordings(bundle).possible, candidates_meant(bundle))
+    for _, tried in readings_of(bundle, clashes):
         for version in sorted_recordings(tried).versions:
             reading, mix = contest, _without_mono(version)
             if tried is not bundle or len(mix) != len(contest.recordings):
@@ -233,13 +236,7 @@ def _is_version(bundle: EvidenceBundle, contest: Contest) -> bool:
     return any(not _OF_VERSIONS.isdisjoint(record.group.kinds) for record in contest.candidates)
 
 
-# Readings: a choice of the recording in the file and of the right description of each record.
-
-
-def _contradictions(bundle: EvidenceBundle) -> Sequence[Contradiction]:
-    if bundle.listed.is_each_once:
-        return ()
-    return find_contradictions(sorted_recordings(bundle).possible, candidates_meant(bundle))
+# A reading assumes one recording in the file and one description of each record.
 
 
 def _without_mono(version: Sequence[RecordingCandidate]) -> Sequence[RecordingCandidate]:

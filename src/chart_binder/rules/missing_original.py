@@ -21,7 +21,7 @@ from chart_binder.domain.title_words import VERSIONS
 from chart_binder.domain.verdict import Open, Verdict
 from chart_binder.domain.vocabulary import isrc
 from chart_binder.rules.candidates import SPAN, Candidate, Role, describe_unofficial, either
-from chart_binder.rules.contest import Contest, contest_of
+from chart_binder.rules.contest import BLOCKING_UNDATED, Contest, contest_of
 from chart_binder.rules.questions import DraftQuestion
 from chart_binder.rules.recordings import part_apart
 from chart_binder.rules.representative import is_marked_reissue
@@ -242,7 +242,6 @@ def _year_assigned(code: str, read: int | None) -> int | None:
     return year - 100 if is_past else year
 
 
-_UNDATED_FIRSTS = (Role.SINGLE, Role.SOUNDTRACK)
 _TAPING_YEARS = 2
 _FIRST_YEAR = 1877
 """The year of the phonograph; no record is older."""
@@ -450,7 +449,7 @@ def _may_be_earlier(candidate: Candidate) -> bool:
         return False
     unstated = [copy for copy in candidate.unofficial if copy.may_be_official]
     may_be_official = candidate.counts or not all(copy.when.is_known for copy in unstated)
-    is_single = candidate.role in _UNDATED_FIRSTS or "Soundtrack" in candidate.group.kinds
+    is_single = candidate.role in BLOCKING_UNDATED or "Soundtrack" in candidate.group.kinds
     is_untyped = not (candidate.group.types[0] or candidate.group.kinds)
     return may_be_official and (is_single or is_untyped)
 

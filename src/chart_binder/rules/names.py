@@ -41,7 +41,7 @@ def is_various(group: ReleaseGroup, editions: Sequence[Release]) -> bool:
         return True
     if group.artist_credit:
         return is_various_name(group.artist_credit)
-    names = set(_credits(_earliest(editions)))
+    names = _first_credits(editions)
     return bool(names) and all(map(is_various_name, names))
 
 
@@ -69,41 +69,30 @@ def is_named(artists: Iterable[str], group: ReleaseGroup, editions: Sequence[Rel
     by_group = None
     if group.artist_credit and (by_group := _names_any(group.artist_credit, tuple(wanted))):
         return True
-    names = set(_credits(_earliest(editions)))
-    answers = {_names_any(name, tuple(wanted)) for name in names}
+    answers = {_names_any(name, tuple(wanted)) for name in _first_credits(editions)}
     if True in answers:
         return None if False in answers else True
     return False if False in answers or by_group is False else None
 
 
-def names_on(group: ReleaseGroup, editions: Sequence[Release]) -> list[str]:
+def names_on(group: ReleaseGroup, editions: Sequence[Release]) -> set[str]:
     """Return the credits of a record: the group's own, or else those of its first releases."""
-    return [group.artist_credit] if group.artist_credit else _credits(_earliest(editions))
+    return {group.artist_credit} if group.artist_credit else _first_credits(editions)
 
 
-def _earliest(editions: Sequence[Release]) -> Sequence[Release]:
-    """Return the releases that may be the earliest; all if none is dated."""
+def _first_credits(editions: Sequence[Release]) -> set[str]:
+    """Return the credits of the releases that may be the earliest; of all if none is dated."""
     dated = [release for release in editions if release.when.first > FIRST_DAY]
-    if not dated:
-        return editions
-    soonest = min([release.when.last for release in dated])
-    return [release for release in dated if release.when.first <= soonest]
-
-
-def _credits(editions: Iterable[Release]) -> list[str]:
-    return [credit for release in editions if (credit := non_blank(release.artist_credit))]
+    soonest = min([release.when.last for release in dated], default=FIRST_DAY)
+    first = [release for release in dated if release.when.first <= soonest] or editions
+    return {credit for release in first if (credit := non_blank(release.artist_credit))}
 
 
 @lru_cache(maxsize=8_192)
 def _names_any(credit: str, artists: tuple[str, ...]) -> Answer:
-    leads = filter(None, map(_without_guests, artists))
+    leads = [_GUESTS.sub("", artist) or artist for artist in artists]
     answers = {_names(credit, artist) for artist in {*artists, *leads}}
     return next((answer for answer in (True, None) if answer in answers), False)
-
-
-@lru_cache(maxsize=8_192)
-def _without_guests(artist: str) -> str:
-    return _GUESTS.sub("", artist) or artist
 
 
 @lru_cache(maxsize=8_192)

@@ -8,7 +8,7 @@ import msgspec
 
 from chart_binder.domain.dates import LAST_DAY
 from chart_binder.domain.media import first_day_on_sale
-from chart_binder.rules.candidates import Candidate, Role, is_compilation, is_soundtrack
+from chart_binder.rules.candidates import MAX_NAMED, Candidate, Role, is_compilation, is_soundtrack
 from chart_binder.rules.contest import Contest, EarlyCompilation, time_between
 from chart_binder.rules.missing_original import (
     MISSING,
@@ -29,14 +29,14 @@ from chart_binder.rules.questions import (
 class Ruling(msgspec.Struct, frozen=True, eq=False):
     """The candidates that a rule may choose, depending on the exact days of vague dates.
 
-    If `choices` is empty, the rule does not fire, and `reason` says why. If it has one candidate
-    and no other rule may choose another, that is the decision. `doubts` are questions about facts
-    that contradict the choice.
+    If `choices` is empty, the rule does not fire, and `reason` says why. A single candidate is the
+    decision if no other rule may choose another one. `doubts` are questions about facts that
+    contradict the choice; they keep the case open.
     """
 
     choices: Sequence[Candidate]
     text: str
-    """The reason, in which `{0.name}` stands for the name of the first candidate of `about`."""
+    """The reason as a format string for the candidates in `about`, such as `{0.name} is late`."""
     about: tuple[Candidate, ...] = ()
     doubts: tuple[DraftQuestion, ...] = ()
 
@@ -54,10 +54,10 @@ def no_choice(text: str, *about: Candidate) -> Ruling:
 def soundtrack_premiere(contest: Contest) -> Ruling:
     """Choose a soundtrack that is certainly no later than any other record.
 
-    It comes before other records of the same day. A soundtrack compilation with only compilations
-    beside it is checked for contradictions, as a compilation is. So is a soundtrack by other
-    artists if nothing shows that the recording was new on it; that one is chosen, by this rule or
-    another, only if siblings were looked up and none was found.
+    It comes before other records of the same day. A soundtrack compilation is checked for
+    contradictions, as other compilations are, if all other records are compilations. So is a
+    soundtrack by other artists if nothing shows that the recording was new on it; this rule or
+    another chooses it only if siblings were looked up and none was found.
     """
     choices = [work for work in contest.firsts if work.role is Role.SOUNDTRACK]
     if choices:
@@ -199,8 +199,8 @@ def live_only_premiere(contest: Contest) -> Ruling:
 def intent_match(contest: Contest) -> Ruling:
     """Choose the earliest record of a remix, edit, live or demo recording.
 
-    Such a recording does not lead to an album: it belongs to the record on which it first came out.
-    Of records of one day, one of the same type (a Remix EP for a remix) comes first.
+    Such a recording belongs to the record on which it first came out, even if an album follows. Of
+    records of one day, one of the same type (a Remix EP for a remix) comes first.
     """
     if not contest.intent:
         return no_choice("the recording is no remix, edit, live or demo recording")
@@ -218,10 +218,10 @@ def compilation_as_premiere(contest: Contest) -> Ruling:
     window, the case is open. The case is open too if anything contradicts the compilation: the
     recording's own first date, the year of an ISRC, an earlier promotional copy or bootleg.
 
-    A compilation by other artists is no proof. If it is the only record, it is chosen only if
+    A compilation by other artists proves nothing. If it is the only record, it is chosen only if
     siblings were looked up and none was found. If it is certainly long before every work, it keeps
-    the case open. If there are only compilations, none by other artists is chosen, because the
-    original is missing from the evidence.
+    the case open. If there are several compilations and no work, none by other artists is chosen,
+    because the original is missing from the evidence.
     """
     compilations = contest.compilations
     if not compilations:
@@ -235,7 +235,7 @@ def compilation_as_premiere(contest: Contest) -> Ruling:
         return _no_compilation(
             contest, "no compilation of the artist's own is long before the rest"
         )
-    doubts = [doubt for record in early[:_MAX_NAMED] for doubt in _doubts_about(record, contest)]
+    doubts = [doubt for record in early[:MAX_NAMED] for doubt in _doubts_about(record, contest)]
     doubts += _undated_beside_only_one(contest)
     choices = [compilation.candidate for compilation in early]
     first, records = choices[0], (*compilations, *contest.works, *contest.undated)
@@ -336,7 +336,7 @@ class RuleResults(msgspec.Struct, frozen=True, eq=False):
 
 
 def apply_rules(contest: Contest) -> RuleResults:
-    """Apply every rule.
+    """Return the rulings of every rule, the possible answers and the doubts.
 
     A rule returns all candidates that it may choose, depending on the exact days of vague dates. If
     all rules together may choose only one candidate, it is the decision whatever the exact days
@@ -345,21 +345,16 @@ def apply_rules(contest: Contest) -> RuleResults:
     rulings = [(code, rule(contest)) for code, rule in RULES]
     possible = _choices(rulings)
     doubts: dict[str, DraftQuestion] = {}
-    for _, ruling in rulings:
-        for doubt in ruling.doubts:
-            doubts.setdefault(doubt.text, doubt)
-    if contest.firsts:
-        for doubt in unlisted_original(contest, possible):
-            doubts.setdefault(doubt.text, doubt)
-    results = RuleResults(rulings, possible, list(doubts.values()))
+    unlisted = unlisted_original(contest, possible) if contest.firsts else ()
+    for doubt in (*(doubt for _, ruling in rulings for doubt in ruling.doubts), *unlisted):
+        doubts.setdefault(doubt.text, doubt)
     is_open = len(possible) != 1 or doubts
     if is_open and any(candidate.group.premiere for candidate in contest.candidates):
         ruling = stated_premiere(contest)
         rulings = [(STATED_PREMIERE, ruling), *rulings]
         if ruling.choices:
             return RuleResults(rulings, ruling.choices, ruling.doubts)
-        return RuleResults(rulings, results.possible, results.doubts)
-    return results
+    return RuleResults(rulings, possible, list(doubts.values()))
 
 
 def possible_answers(contest: Contest) -> Sequence[Candidate]:
@@ -374,7 +369,7 @@ def _choices(rulings: Sequence[tuple[str, Ruling]]) -> Sequence[Candidate]:
 
 
 def _is_earliest(contest: Contest) -> str:
-    """Return why a work comes first; `{0.dated_name}` stands for its name."""
+    """Return the reason why a work comes first, as a format string for its candidate."""
     if len(contest.works) > 1:
         of_dated = " and has a date" if contest.undated else ""
         return f"{{0.dated_name}} is the earliest official work that carries it{of_dated}"
@@ -391,8 +386,6 @@ def _days_between(candidate: Candidate, other: Candidate) -> str:
 
 
 # Doubts about a compilation.
-
-_MAX_NAMED = 3
 
 
 def _doubts_about(early: EarlyCompilation, contest: Contest) -> Iterator[DraftQuestion]:
@@ -413,7 +406,7 @@ def _doubts_about(early: EarlyCompilation, contest: Contest) -> Iterator[DraftQu
         last = early.candidate.last + window
         records = (*contest.dated_compilations, *soundtracks)
         near = [record for record in records if record.first <= last and record.id != crg]
-        named = sorted([early.candidate, *near[:_MAX_NAMED]], key=attrgetter("dated_name"))
+        named = sorted([early.candidate, *near[:MAX_NAMED]], key=attrgetter("dated_name"))
         names = " or ".join(candidate.dated_name for candidate in named)
         yield DraftQuestion(
             "tie",
@@ -445,7 +438,7 @@ def _undated_beside_only_one(contest: Contest) -> Iterator[DraftQuestion]:
     if contest.works or len(dated) > 1:
         return
     undated = [compilation for compilation in contest.compilations if not compilation.is_dated]
-    for candidate, other in product(undated[:_MAX_NAMED], dated):
+    for candidate, other in product(undated[:MAX_NAMED], dated):
         group, beside = candidate.id, other.id
         text = f"{candidate.name} has no date: did it come out before {other.dated_name}?"
         window = contest.settings.lead_window_days

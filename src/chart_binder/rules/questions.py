@@ -1,8 +1,7 @@
 """Questions on which a decision depends, and how each answer would change the evidence.
 
-Every possible value of an unknown status or type is tried, and every one of contradictory
-descriptions. If the rules always choose the same group, the decision stands; if not, a question
-asks for the value.
+Every possible value of an unknown status or type is tried, and each of several contradictory
+descriptions. If the rules do not always choose the same group, a question asks for the value.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,10 +20,13 @@ from chart_binder.domain.vocabulary import MBID, STATUSES, ReleaseGroupId, Relea
 from chart_binder.rules.candidates import Candidate, role_and_noun
 
 GroupChange: TypeAlias = Callable[[ReleaseGroup], ReleaseGroup | None]
-"""Returns a group changed by an assumption; None if the recording would not be on it."""
+"""Takes a group and returns a changed copy; None if the recording would not be on it."""
 BundleChange: TypeAlias = Callable[[EvidenceBundle], EvidenceBundle]
 Answer: TypeAlias = tuple[str, Sequence[BundleChange]]
-"""An answer in words, and the changes it may mean; it leads to a group if all of them do."""
+"""An answer in words, and the changes that it may mean.
+
+It leads to a group if the rules choose that group after each of the changes.
+"""
 Settle: TypeAlias = Callable[[EvidenceBundle], ReleaseGroupId | None]
 """Returns the group that the rules choose for a bundle; None if the case is open."""
 
@@ -54,7 +56,7 @@ class Undecided(msgspec.Struct, frozen=True, eq=False):
 def questions_of(
     drafts: Iterable[DraftQuestion], bundle: EvidenceBundle, settle: Settle
 ) -> tuple[Question, ...]:
-    """Return the questions, with the group that each answer leads to if any settles the case."""
+    """Return the questions; if any answer settles the case, with the group that each leads to."""
     questions = []
     for draft in drafts:
         possibilities = []
@@ -114,12 +116,12 @@ def set_releases(chosen: Callable[[Release], bool], **fields: object) -> GroupCh
 def day_answers(
     group: str, spans: Sequence[tuple[int, bool]], last: int, on_sale: int = FIRST_DAY
 ) -> Sequence[Answer]:
-    """Return spans of days on which a recording may have come out on a group, as answers.
+    """Return an answer for each span of days in which a recording may have come out on a group.
 
-    `spans` has the first day of each, and whether it may settle the case; the last one ends on the
-    day `last`. An answer tries the first and the last day of its span. Spans before `on_sale`, the
-    day on which the group's media went on sale, are left out. Return nothing if a span would end
-    before the first recording ever made, as between undated records.
+    `spans` has the first day of each span, and whether the span may settle the case; the last span
+    ends on the day `last`. An answer tries the first and the last day of its span. Spans before
+    `on_sale`, the day on which the group's media went on sale, are left out. Return nothing if the
+    first span would end before the first recording ever made, as it does between undated records.
     """
     starts = [start for start, _ in spans]
     if starts[1] <= _FIRST_RECORDING:
@@ -142,7 +144,7 @@ def day_answers(
 
 
 def _dated_on(day: int, group_id: str) -> BundleChange:
-    """Return a change that dates the official releases that may be of a day, or undated ones."""
+    """Return a change that gives a day to a group's official releases of a vague date or none."""
     text = date.fromordinal(day).isoformat()
 
     def change(group: ReleaseGroup) -> ReleaseGroup | None:
@@ -156,10 +158,7 @@ def _dated_on(day: int, group_id: str) -> BundleChange:
     return in_groups(change, (group_id,))
 
 
-Rules: TypeAlias = Settle
-"""Returns the group that the rules choose for a bundle, ambiguous or not."""
-
-_MAX_QUESTIONS = 5
+MAX_QUESTIONS = 5
 _MAX_SUBSETS = 4
 """Every subset of up to so many releases is tried as official; of more, each alone and all."""
 _MAX_RELEASES_ALONE = 32
@@ -190,7 +189,7 @@ def releases_of_unknown_status(candidates: Sequence[Candidate]) -> UnknownStatus
 
 
 def statuses_that_matter(
-    crg: str, unknown: UnknownStatuses, until: int, bundle: EvidenceBundle, rules: Rules
+    crg: str, unknown: UnknownStatuses, until: int, bundle: EvidenceBundle, rules: Settle
 ) -> tuple[DraftQuestion, ...]:
     """Return questions about the statuses on which the choice of the group `crg` depends.
 
@@ -234,7 +233,7 @@ def status_questions(
                 for answer, statuses in answers
             ],
         )
-        for text, same in [*questions.items()][:_MAX_QUESTIONS]
+        for text, same in [*questions.items()][:MAX_QUESTIONS]
     )
 
 
@@ -251,9 +250,10 @@ def _with_status(status: str, releases: Sequence[ReleaseId]) -> GroupChange:
 
 
 def _is_relevant(candidate: Candidate, release: Release, until: int) -> bool:
-    """Return whether a release, if official, could change its record by the day `until`.
+    """Return whether a release, if it is official, could give its record a date until a day.
 
-    One that is undated or later than the record's date cannot, unless it has another credit.
+    An undated release, or one later than the record's date, could not, but it may change whose
+    record it is if it has another credit.
     """
     group_date = candidate.group.first_date
     if release.when.first > until and not (group_date.is_known and group_date.first <= until):
@@ -282,7 +282,7 @@ def records_of_unknown_type(candidates: Sequence[Candidate]) -> Sequence[Candida
 
 
 def types_that_matter(
-    crg: str, untyped: Sequence[Candidate], until: int, bundle: EvidenceBundle, rules: Rules
+    crg: str, untyped: Sequence[Candidate], until: int, bundle: EvidenceBundle, rules: Settle
 ) -> tuple[DraftQuestion, ...]:
     """Return questions about the types on which the choice of the group `crg` depends.
 
@@ -368,21 +368,21 @@ def readings_of(
 
 
 def contradictions_that_matter(
-    crg: str, contradictions: Sequence[Contradiction], bundle: EvidenceBundle, rules: Rules
+    crg: str, contradictions: Sequence[Contradiction], bundle: EvidenceBundle, rules: Settle
 ) -> tuple[DraftQuestion, ...]:
     """Return questions about the contradictions on which the choice of the group `crg` depends."""
     questions = tuple(clash.draft for clash in contradictions)
     chosen = {numbers: rules(tried) for numbers, tried in readings_of(bundle, contradictions)}
     if not chosen:
-        return questions[:_MAX_QUESTIONS]
+        return questions[:MAX_QUESTIONS]
     if set(chosen.values()) == {crg}:
         return ()
     matter = [question for place, question in enumerate(questions) if _depends_on(place, chosen)]
-    return tuple(matter or questions)[:_MAX_QUESTIONS]
+    return tuple(matter or questions)[:MAX_QUESTIONS]
 
 
 def _depends_on(place: int, chosen: Mapping[tuple[int, ...], str | None]) -> bool:
-    """Return whether the answer changes with the reading in one place alone."""
+    """Return whether the answer changes if only the reading in one place changes."""
     answers: dict[tuple[int, ...], set[str | None]] = {}
     for numbers, answer in chosen.items():
         answers.setdefault((*numbers[:place], *numbers[place + 1 :]), set()).add(answer)
@@ -391,29 +391,28 @@ def _depends_on(place: int, chosen: Mapping[tuple[int, ...], str | None]) -> boo
 
 def _about_group(candidate: Candidate, copies: Sequence[ReleaseGroup]) -> Iterator[Contradiction]:
     """Yield contradictions in type, credit and date; a missing value contradicts nothing."""
-    groups, title = (candidate.id,), candidate.title
+    title = candidate.title
+
+    def clash(
+        text: str, names: Sequence[str], fields: Iterable[Mapping[str, object]]
+    ) -> Contradiction:
+        readings = [set_fields(**values) for values in fields]
+        return Contradiction(f"the evidence {text}", (candidate.id,), readings, names)
+
     types = sorted({copy.types for copy in copies if copy.primary_type or copy.kinds}, key=str)
     if len(types) > 1:
         nouns = [_with_article(role_and_noun(*pair)[1]) for pair in types]
-        yield Contradiction(
-            f"the evidence calls '{title}' both {' and '.join(nouns)}: which is it?",
-            groups,
-            [set_fields(primary_type=primary, secondary_types=kinds) for primary, kinds in types],
-            nouns,
-        )
+        fields = ({"primary_type": primary, "secondary_types": kinds} for primary, kinds in types)
+        yield clash(f"calls '{title}' both {' and '.join(nouns)}: which is it?", nouns, fields)
     names = sorted({credit for copy in copies if (credit := non_blank(copy.artist_credit))})
     if len({name.casefold() for name in names}) > 1:
-        question = f"the evidence credits '{title}' both to {' and '.join(names)}: which is right?"
-        yield Contradiction(
-            question, groups, [set_fields(artist_credit=name) for name in names], names
-        )
+        text = f"credits '{title}' both to {' and '.join(names)}: which is right?"
+        yield clash(text, names, [{"artist_credit": name} for name in names])
     dates = sorted({copy.first_date for copy in copies}, key=str)
     if any(same_day(*pair) is False for pair in combinations(dates, 2)):
-        texts = [date.text for date in dates if date.is_known]
-        question = f"the evidence dates '{title}' both {' and '.join(texts)}: which is right?"
-        yield Contradiction(
-            question, groups, [set_fields(first_release_date=text) for text in texts], texts
-        )
+        days = [date.text for date in dates if date.is_known]
+        text = f"dates '{title}' both {' and '.join(days)}: which is right?"
+        yield clash(text, days, [{"first_release_date": day} for day in days])
 
 
 def _about_releases(candidate: Candidate) -> Iterator[Contradiction]:
