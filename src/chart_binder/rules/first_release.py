@@ -62,10 +62,11 @@ def first_release(
 ) -> FirstRelease | None:
     """Return the earliest official release of the file's recording; None if none is known.
 
-    If several records came out on that day, the canonical group of `verdict` comes first, then the
-    record that wins the tie. If the file may hold any of several recordings, or if descriptions of
-    a record contradict each other, the result is what all readings have in common. The date that a
-    verified fact states counts as the date of a single that MusicBrainz does not list.
+    If several records came out on that day, the canonical group of `verdict` is returned if it is
+    one of them, else the record that wins the tie. If the file may hold any of several recordings,
+    or if descriptions of a record contradict each other, the result is what all readings have in
+    common. A date stated by a verified fact counts as that of a single that MusicBrainz does not
+    list.
     """
     if bundle.stated_first:
         listed = with_stated_single(bundle, bundle.stated_first)
@@ -128,10 +129,11 @@ def _doubted(first: FirstRelease | None, verdict: Verdict) -> FirstRelease | Non
 def with_override(
     first: FirstRelease | None, override: OverrideRecord, bundle: EvidenceBundle
 ) -> FirstRelease | None:
-    """Return the first release with what a person has stated.
+    """Return the first release, changed by what a person has stated.
 
-    Their date always counts. It goes with a record that may have that date, their release group if
-    possible. If they gave no date, the year is certain if the first release is in their group.
+    The person's date always replaces its date. The record is then one that may have that date,
+    preferably the person's release group. If the person gave no date, the year becomes certain if
+    the first release is in the person's group.
     """
     crg = bare_id(override.crg_mbid or "")
     is_there = first is not None and bare_id(first.release_group_mbid or "none") == crg
@@ -192,11 +194,11 @@ def _without_ids(first: FirstRelease | None) -> FirstRelease | None:
 
 
 def year_case(bundle: EvidenceBundle, verdict: Verdict, settings: RulesConfig) -> Open | None:
-    """Return the question about the year of a decided case.
+    """Return an open case that asks for the year of a decided case.
 
-    Return None if the case is open or the year certain. The question is about records that may be
-    earlier than the first one listed, and about the recording itself if it may be on an unlisted
-    single of that title.
+    Return None if the case is open or the year is certain. The question is about the records that
+    may be earlier than the first one listed, and about the recording itself if it may be on a
+    single of its title that is not listed.
     """
     if not isinstance(verdict, Decided) or verdict.crg_rule in _STATED:
         return None
@@ -228,7 +230,7 @@ def _perhaps_earlier(
 
 
 def _is_version(bundle: EvidenceBundle, contest: Contest) -> bool:
-    """Return whether the recording may be another performance or mix than that of the single."""
+    """Return whether the recording may be another performance or mix than the single's."""
     named = [remarks_in(bundle.recording_title, None)]
     remarks = (*named, *(recording.remarks for recording in contest.recordings))
     if any(remark.kinds - {"mono"} or remark.telling or remark.part for remark in remarks):
@@ -240,10 +242,10 @@ def _is_version(bundle: EvidenceBundle, contest: Contest) -> bool:
 
 
 def _without_mono(version: Sequence[RecordingCandidate]) -> Sequence[RecordingCandidate]:
-    """Return the recordings of a version without the mono mixes, unless all are mono.
+    """Return the recordings of a version without its mono mixes, unless all are mono.
 
-    A mono mix is another recording, and the file holds it only if the title says so. Mono mixes
-    stay if one has an ISRC in common with another mix.
+    A mono mix is another recording, and the file holds it only if the title says so. The mono mixes
+    are kept if one of them shares an ISRC with another mix.
     """
     mono = [recording for recording in version if recording.intent.is_mono]
     others = [recording for recording in version if not recording.intent.is_mono]
@@ -313,8 +315,8 @@ def _first_of_reading(contest: Contest, crg: ReleaseGroupId | None) -> FirstRele
 def _earliest_records(contest: Contest) -> Sequence[Candidate]:
     """Return the official records that may be the first, or those of the first day if it is known.
 
-    A compilation dated only by year does not count as earlier than a work, unless the rules ask
-    whether it was.
+    A compilation with a vague date is left out if a work may be earlier, unless the rules ask
+    whether the compilation was first.
     """
     dated = [record for record in contest.candidates if record.first > FIRST_DAY and record.counts]
     works = [record for record in dated if not _is_compilation(record)]

@@ -62,7 +62,7 @@ class Labels:
         return labels
 
     def extended(self, bundle: EvidenceBundle) -> "Labels":
-        """Return these labels; the groups and releases of more evidence are known by id only."""
+        """Return these labels, with groups and releases of more evidence that have no labels."""
         more = Labels.of(bundle)
         return replace(
             self,

@@ -1,6 +1,7 @@
 """Signs that a recording came out before the records listed.
 
-They keep a compilation undecided and a year uncertain, and cause a look-up of siblings.
+Such a sign keeps a compilation from being decided for, makes a year uncertain, or causes a look-up
+of siblings.
 """
 
 import re
@@ -42,15 +43,15 @@ def first_listed(contest: Contest) -> Candidate | None:
     return min((record for record in listed if SPAN(record) == earliest), key=_NAME, default=None)
 
 
-# Signs that the recording was out by some day, and what explains each sign. Both the rules and the
-# year of the first release depend on them.
+# Signs that the recording was out by some day, and what explains each sign. The rules use them, and
+# so does the check whether the year of the first release is certain.
 
 
 def is_explained(hint: PartialDate, contest: Contest) -> bool:
-    """Return whether a recording's first date may come from a copy that decides nothing.
+    """Return whether a recording's first date may be that of a copy that the rules ignore.
 
-    That is an unofficial copy, or a release dated before its medium was on sale. MusicBrainz takes
-    the first date (`recording_first_release_date`) from all releases, official or not.
+    They ignore unofficial copies and releases dated before their medium was on sale. MusicBrainz
+    takes the first date (`recording_first_release_date`) from all releases, official or not.
     """
     return any(same_day(hint, copy.when) is not False for copy in _copies(contest))
 
@@ -62,9 +63,9 @@ def _copies(contest: Contest) -> Iterator[Release]:
 
 
 def _early_assignment(recordings: Sequence[RecordingCandidate], contest: Contest, year: int) -> int:
-    """Return the year of the earliest ISRC if it is two years or more before `year`; else 0.
+    """Return the year of the earliest ISRC if it is two years or more before `year`, else 0.
 
-    Return 0 too if a listed copy may be that old.
+    Also return 0 if an ignored copy is of the year after the ISRC's or earlier.
     """
     assigned = isrc_year(recordings, contest.bundle) or year
     years = (int(copy.when.text[:4]) for copy in _copies(contest))
@@ -74,9 +75,9 @@ def _early_assignment(recordings: Sequence[RecordingCandidate], contest: Contest
 def _telling_copies(contest: Contest, until: int) -> Iterator[tuple[Candidate, Release]]:
     """Yield the promotional copies and bootlegs that show that the recording was out before a day.
 
-    A promotional copy shortly before its record does not, nor does one in a group without official
-    releases shortly before the first record listed. Bootlegs do not if siblings were looked up and
-    none was found.
+    A promotional copy is left out if it came out shortly before its record, or, if its group has no
+    official release, shortly before the first record listed. Bootlegs are left out if siblings were
+    looked up and none was found.
     """
     has_no_sibling = contest.bundle.has_no_sibling
     last = f"{date.fromordinal(max(until, 1)).year:04}:"
@@ -115,9 +116,9 @@ def _earlier_text(sign: str, record: Candidate) -> str:
 def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[DraftQuestion, ...]:
     """Return questions about signs that the recording was out before every record listed.
 
-    `possible` are the records that may be the decision. If the first record listed is the only one,
-    and its group has the recording's first date, that date is no sign: only another release of the
-    group is missing.
+    `possible` are the records that may be the decision. If the first record listed is the only one
+    of them, and its group has the recording's first date, that date is no sign, because only a
+    release of that group is missing.
     """
     is_any_hint = any(take.first_release_date or take.isrcs for take in contest.recordings)
     if not is_any_hint and not any(candidate.unofficial for candidate in contest.candidates):
@@ -134,11 +135,11 @@ def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[
 def _before_all(
     first: Candidate, explained: PartialDate, contest: Contest
 ) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield signs that are certainly earlier than the first record listed, with ids.
+    """Yield signs that are certainly earlier than the first record listed.
 
-    The ids are those that a sign is about. Signs are a recording's own first date and the year of
-    an ISRC, and also a promotional copy, or a bootleg of a compilation, that is older than the
-    first record by at least `reissue_long_gap_years`.
+    Each is a text with the two ids that it is about. The signs are a recording's first date, the
+    year of an ISRC, and a promotional copy, or a bootleg of a compilation, that is at least
+    `reissue_long_gap_years` older than the first record.
     """
     year = date.fromordinal(first.first).year
     for recording in contest.recordings:
@@ -157,7 +158,7 @@ def _before_all(
 
 
 def contradictions(compilation: Candidate, contest: Contest) -> tuple[DraftQuestion, ...]:
-    """Return questions about signs that the recording was, or may have been, out before."""
+    """Return questions about signs that the recording was, or may have been, out earlier."""
     signs = (*_contradicting_dates(compilation, contest), *_earlier_copies(compilation, contest))
     ordered = sorted(signs, key=attrgetter("text", "about"), reverse=True)
     by_text = {question.text: question for question in ordered}
@@ -165,7 +166,7 @@ def contradictions(compilation: Candidate, contest: Contest) -> tuple[DraftQuest
 
 
 def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[DraftQuestion]:
-    """Yield questions about first dates and ISRCs of the recordings that are earlier."""
+    """Yield questions about the recordings' first dates and ISRCs that are earlier."""
     read, is_dated = year_read(contest.bundle), compilation.since.is_known
     for recording in contest.recordings:
         hint, signs = recording.first_date, []
@@ -231,8 +232,8 @@ def year_read(bundle: EvidenceBundle) -> int | None:
 def _year_assigned(code: str, read: int | None) -> int | None:
     """Return the year in which an ISRC was assigned (`CC-XXX-YY-NNNNN`, ISO 3901), or None.
 
-    Two digits stand for a year from 1940 to 2039 that is no later than the year after `read`. The
-    first codes date from 1986, but some registrants used the year in which a recording was made.
+    The two digits `YY` mean a year from 1940 to 2039 that is no later than the year after `read`.
+    The first codes date from 1986, but some registrants used the year of an older recording.
     """
     form = _ISRC.match(isrc(code))
     if form is None:
@@ -261,7 +262,7 @@ _EDITIONS = RulesConfig(
 
 
 class YearCase(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """The contest of one reading, with the records that may be the first."""
+    """The contest of one reading, the records that may be the first, and their year."""
 
     contest: Contest
     firsts: Sequence[Candidate]
@@ -330,15 +331,15 @@ def are_remasters(recordings: Sequence[RecordingCandidate]) -> bool:
     return True
 
 
-# Reasons why a year is not certain; docs/decisions.md lists them in this order.
+# Doubts: reasons why a year is not certain. docs/decisions.md lists them in this order.
 
 
 def _in_collections(case: YearCase) -> Iterator[str]:
-    """Yield that the original may be missing if all records of the year are collections.
+    """Yield a doubt if all records of the year gather recordings: the original may be missing.
 
-    The year is not doubted if a verified fact calls one of them the premiere, or if siblings were
-    looked up and none was found. If all are by the artist, it is not doubted either if the earliest
-    ISRC or a promotional single is of that year.
+    There is no doubt if a verified fact calls one of them the premiere, or if siblings were looked
+    up and none was found. Nor is there a doubt if all are by the artist and the earliest ISRC or a
+    promotional single is of that year.
     """
     firsts, year = case.firsts, int(case.year)
     contest = case.contest
@@ -359,7 +360,7 @@ def _in_collections(case: YearCase) -> Iterator[str]:
 
 
 def _in_hints(case: YearCase) -> Iterator[str]:
-    """Yield signs of an earlier year: dates of groups, first dates, ISRCs and comments."""
+    """Yield doubts because of earlier years in dates of groups, first dates, ISRCs and comments."""
     contest, year = case.contest, int(case.year)
     dates = [first.own_date.text if first.own_date else case.year for first in case.firsts]
     if all(text[:4] < case.year for text in dates):
@@ -397,10 +398,11 @@ def _is_of_later_year(candidate: Candidate, year: int) -> bool:
 
 
 def _in_editions(case: YearCase) -> Iterator[str]:
-    """Yield that the first releases are no originals, or that undated or unofficial ones exist.
+    """Yield doubts if the first releases are reissues, or if undated or unofficial ones exist.
 
     A remaster or reissue that a verified fact calls the premiere raises no doubt. Neither does a
-    `2009 remaster` on a record of 1969: MusicBrainz has it as one recording with the original.
+    `2009 remaster` on a record of 1969, because MusicBrainz has one recording for it and the
+    original.
     """
     named, unproved = either(case.firsts), not any(first.group.premiere for first in case.firsts)
     if unproved and all(_is_only_remaster(first, case.year) for first in case.firsts):
@@ -455,7 +457,7 @@ def _may_be_earlier(candidate: Candidate) -> bool:
 
 
 def _in_gaps(case: YearCase) -> Iterator[str]:
-    """Yield gaps in the evidence, and years too early or too late to be right."""
+    """Yield doubts because of gaps in the evidence, and of years too early or late to be right."""
     bundle = case.contest.bundle
     if possible := bundle.possible_sibling:
         yield possible.removeprefix("; ")
@@ -475,12 +477,12 @@ _FINAL = ("CRG:MANUAL_OVERRIDE", "CRG:STATED_PREMIERE")
 
 
 def needs_siblings(bundle: EvidenceBundle, verdict: Verdict, settings: RulesConfig) -> bool:
-    """Return whether other recordings of the performance should be looked up.
+    """Return whether siblings (other recordings of the performance) should be looked up.
 
-    They may be on the original if a case is open because the original is missing, or if the rules
-    decide for a compilation, for a reissue, or for a release later than an ISRC's year, the
-    recording's first date, a promotional copy, a year in its comment or its group's first date.
-    Return False if they were looked up already.
+    They should if a case is open because the original is missing, or if the rules decide for a
+    compilation, for a reissue, or for a release that is later than an ISRC's year, the recording's
+    first date, a promotional copy, a year in its comment or its group's first date: the original
+    may carry a sibling. Return False if siblings were looked up already.
     """
     if bundle.siblings == "looked_up":
         return False

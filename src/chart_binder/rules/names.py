@@ -1,4 +1,4 @@
-"""Artist credits: whether a credit names an artist, alone or together with others."""
+"""Artist credits: whether a credit names an artist, alone or with others."""
 
 import re
 import unicodedata
@@ -48,9 +48,9 @@ def is_various(group: ReleaseGroup, editions: Sequence[Release]) -> bool:
 def is_by(artists: Sequence[Artist], group: ReleaseGroup, editions: Sequence[Release]) -> Answer:
     """Return whether a record is credited to one of the artists, by id or by name.
 
-    The record's own credit counts, and that of its first releases; a later release may have a
-    shared credit. Return None if there is no credit, if the first releases differ, or if the
-    credited name may or may not be the artist's. A guest beside the artist makes no difference.
+    The credits of the record and of its first releases count; a later release may be shared with
+    other artists. Return None if there is no credit, if the first releases differ, or if it is not
+    certain whether the credited name is the artist's. A guest artist makes no difference.
     """
     if group.artist_ids:
         ids = set(map(bare_id, group.artist_ids))
@@ -60,7 +60,7 @@ def is_by(artists: Sequence[Artist], group: ReleaseGroup, editions: Sequence[Rel
 
 
 def is_named(artists: Iterable[str], group: ReleaseGroup, editions: Sequence[Release]) -> Answer:
-    """Return what `is_by` does for an artist, who may have several names."""
+    """Return whether a record is credited to an artist, known by any of several names."""
     if is_various(group, editions):
         return False
     wanted = [artist for artist in artists if non_blank(artist)]
@@ -100,8 +100,8 @@ def _names(credit: str, artist: str) -> Answer:
     """Return whether a credit names an artist, alone or among others.
 
     Case, accents, punctuation, `and` for `&` and a leading `the` make no difference. Return None if
-    the name is only part of a longer one (`Beck` in `Jeff Beck`), if the credit may be the name of
-    a single act (`Earth` in `Earth, Wind & Fire`: each part is one word), if the spelling is
+    the name is only part of a longer one (`Beck` in `Jeff Beck`), if the whole credit may be one
+    name because each of its parts is one word (`Earth` in `Earth, Wind & Fire`), if the spelling is
     similar (`Ke$ha`, `Kesha`), or if the script differs (`Namie Amuro` may be `安室奈美恵`).
     """
     wanted = _key(_folded(artist))
@@ -119,7 +119,7 @@ def _names(credit: str, artist: str) -> Answer:
 
 
 def _may_be_respelled(part: str, artist: str) -> Answer:
-    """Return None if a differently spelled name may still be the artist's, else False."""
+    """Return None if a name that is spelled differently may be the artist's, else False."""
     ours, theirs = _key(_folded(artist)), _key(part)
     if not _scripts(ours) & _scripts(theirs):
         return None
@@ -148,7 +148,7 @@ def _key(folded: str) -> str:
 
 
 def _has_words(text: str, key: str) -> bool:
-    """Return whether the letters of some consecutive words of a text are `key`."""
+    """Return whether some consecutive words of a text, written together, are `key`."""
     words = WORD.findall(_AND.sub(" and ", text))
     together = "".join(words)
     edges = frozenset(accumulate(map(len, words), initial=0))

@@ -1,4 +1,4 @@
-"""The recordings of a bundle: those that the file may hold, and those that are the same."""
+"""The recordings of a bundle: which of them the file may hold, and which are the same version."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -22,25 +22,25 @@ class SortedRecordings(msgspec.Struct, frozen=True):
     """The recordings of a bundle, sorted."""
 
     possible: Sequence[RecordingCandidate]
-    """Those that may be the file's; the decision is made on all of them together."""
+    """The recordings that the file may hold; the rules decide on all of them together."""
     excluded: Sequence[tuple[RecordingCandidate, str]]
     versions: Sequence[Sequence[RecordingCandidate]]
-    """The possible ones by version: a version is one recording, perhaps entered several times."""
+    """The possible recordings by version: one that was entered several times is one version."""
     is_version_open: bool = False
-    """Whether some are of another version than the title names, because none of that one fits."""
+    """Whether it is unknown which version is meant, for example because none fits the title."""
     artists: frozenset[str] = frozenset()
-    """The ids of the artists of the possible ones, if several artists have the same name."""
+    """The ids of the artists of the possible recordings, if several artists have one name."""
 
     @property
     def each_counts(self) -> bool:
-        """Whether even a version counts that leads to a compilation or to no record."""
+        """Whether a version counts even if it leads to a compilation or to no record."""
         return self.is_version_open or bool(self.artists)
 
 
 _Test = Callable[[RecordingCandidate], Answer]
 _Reason = Callable[[RecordingCandidate, Answer], str]
 _TestWithReason = tuple[_Test, _Reason, bool]
-"""A test, the reason why it excludes, and whether the version remains open."""
+"""A test, a function that returns why it excludes a recording, and whether the version is open."""
 _Recordings = Sequence[RecordingCandidate]
 
 
@@ -52,12 +52,12 @@ def sorted_recordings(bundle: EvidenceBundle) -> SortedRecordings:
 def sort_recordings(bundle: EvidenceBundle) -> SortedRecordings:
     """Sort the recordings of a bundle.
 
-    A recording is excluded if it is by another artist, if it is another part of the song than the
+    A recording is excluded if it is by another artist, if it is not the part of the song that the
     wanted title names (`Song, Part 2`), if remarks call it another version (live, karaoke, in
-    Spanish, `(Y Remix)`), or if its length differs from the file's. Each test excludes nothing if
-    it would exclude everything. A recording whose artist is unknown stays only if none is certainly
-    by the artist. Siblings, which are other recordings of the same performance, stay with every
-    version that they may be of.
+    Spanish, `(Y Remix)`), or if its length differs from the file's. A test that would exclude every
+    recording excludes none. A recording by an unknown artist is possible only if none is certainly
+    by the wanted artist. A sibling (another recording of the same performance) is in every version
+    that it may belong to.
     """
     recordings: _Recordings = bundle.recording_candidates
     if len(recordings) <= 1:
@@ -112,7 +112,7 @@ def _may_be_of(sibling: RecordingCandidate, version: _Recordings) -> bool:
 def recording_of(
     recordings: Sequence[RecordingCandidate], release: str | None, bundle: EvidenceBundle
 ) -> RecordingId:
-    """Return the recording on a release: preferably no sibling, then the closest in length."""
+    """Return the recording on a release; of several, no sibling, then the closest in length."""
     if len(recordings) == 1:
         return recordings[0].mb_recording_id
     duration_ms = _duration_ms(bundle) or 0
@@ -129,7 +129,7 @@ def recording_of(
 def via_sibling(
     recordings: Sequence[RecordingCandidate], decided: RecordingId | None = None
 ) -> str:
-    """Return through which sibling a record was reached; an empty text if not all are siblings."""
+    """Return that a sibling led to a record; an empty text if any recording is no sibling."""
     if not recordings or not all(recording.is_sibling for recording in recordings):
         return ""
     sibling = min(recordings, key=lambda take: (take.mb_recording_id != decided, _order(take)))
@@ -163,8 +163,8 @@ def _order(recording: RecordingCandidate) -> tuple[str, str]:
 def _artist_test(bundle: EvidenceBundle, recordings: _Recordings) -> _TestWithReason:
     """Test whether official records credit a recording to the artist.
 
-    Unofficial copies do not count, because another copy must not change a decision. A recording
-    without any credit stays beside those that are certainly the artist's.
+    Unofficial copies do not count, because another one must not change a decision. A recording
+    without any credit passes beside those that are certainly the artist's.
     """
     name = bundle.performer.name
     credited = {
@@ -198,8 +198,8 @@ def _artist_test(bundle: EvidenceBundle, recordings: _Recordings) -> _TestWithRe
 def _part_test(bundle: EvidenceBundle, recordings: _Recordings) -> _TestWithReason:
     """Test whether a recording is the part of a song that the wanted title names.
 
-    A title without a part may mean the first part or the whole song. If no recording is of the part
-    that the title names, the choice remains open.
+    A title without a part may mean the first part or the whole song. If no recording is the part
+    that the title names, it is unknown which one is meant.
     """
     title = title_wanted(bundle)
     wanted = remarks_in(title, None).part
@@ -224,9 +224,9 @@ def part_apart(bundle: EvidenceBundle, recordings: _Recordings) -> str:
 def _version_test(bundle: EvidenceBundle, recordings: _Recordings) -> _TestWithReason:
     """Test whether a recording is the version that the wanted title names, or the plain one.
 
-    Length counts more than remarks: if no recording of that version has the file's length, others
-    that have it pass too. If these are only shorter cuts, and the title names no version, only they
-    pass.
+    Length counts more than remarks. If no recording of that version has the file's length, others
+    of that length pass too; only those pass if they all are shorter cuts and the title names no
+    version.
     """
     title, duration_ms = title_wanted(bundle), _duration_ms(bundle)
     wanted = remarks_in(title, None)
@@ -303,11 +303,11 @@ def _versions(recordings: _Recordings, *, is_open: bool) -> Sequence[_Recordings
 
 
 def _versions_of_artist(recordings: _Recordings, *, is_open: bool) -> Sequence[_Recordings]:
-    """Group recordings by version: the same length or a common ISRC means the same version.
+    """Return the recordings of each version: those of one length or with a common ISRC.
 
-    A recording without a length may be of any version, so it is in each group. Recordings of the
-    same length are different versions if their kinds differ, or if each has a remark that the
-    other lacks.
+    A recording without a length may be any version, so it is in each group. Recordings of the same
+    length are different versions if their kinds differ, or if each has a remark that the other
+    lacks.
     """
     versions: list[list[RecordingCandidate]] = []
     for recording in sorted(recordings, key=lambda recording: recording.length_ms or 0):
@@ -346,9 +346,9 @@ def _split_by_remark(
 ) -> list[list[RecordingCandidate]]:
     """Split recordings of one length by kind and remark; keep those with one ISRC together.
 
-    A recording with a shorter remark (`live` beside `live, 1979: Lyon`) may be of any version, so
-    it is in each group. A recording without a remark is also a version by itself if another remark
-    names another performance; if the version is open, it is only that.
+    A recording with a shorter remark (`live` beside `live, 1979: Lyon`) may be any of the versions,
+    so it is in each group. If a remark names a performance, a recording without a remark is also a
+    version by itself, and only that if `is_open` says that the wanted version is unknown.
     """
     if len(version) == 1:
         return [version]

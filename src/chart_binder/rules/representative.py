@@ -50,12 +50,12 @@ def choose_release(
 ) -> Representative:
     """Choose among the official releases of a candidate, for an artist from `country`.
 
-    The earliest from the artist's country is chosen, or the earliest anywhere if there is none. An
-    original comes before a reissue, even before the only release from the artist's country. A
-    worldwide release counts for every country, a European one for every country of Europe. Undated
-    releases come after dated ones. In a tie, the country itself comes before Europe and the world,
-    then an original before a reissue; then the order of labels, a format of its time, the catalogue
-    number and the rest of the content decide.
+    The earliest from the artist's country is chosen, or the earliest anywhere if there is none from
+    that country. An original comes before a reissue, even if only the reissue is from the artist's
+    country. A worldwide release counts for every country, and a European one for every country of
+    Europe. Undated releases come after dated ones. A tie is decided by, in this order: the country
+    itself before Europe and the world, an original before a reissue, the order of labels, a format
+    of its time, the catalogue number, and the rest of the content.
     """
     official, group = candidate.official, candidate.group
     if not official:
@@ -130,7 +130,7 @@ def _first_tied(
 
 
 def first_by_content(releases: Sequence[Release]) -> Release:
-    """Return the first release in the order of content, then id."""
+    """Return the release that comes first if they are sorted by content, then by id."""
 
     def content(release: Release) -> tuple[str, str]:
         own_id, *values = astuple(release)
@@ -143,11 +143,11 @@ def first_by_content(releases: Sequence[Release]) -> Release:
 def first_of_day(
     tied: Sequence[Release], group: ReleaseGroup, settings: RulesConfig
 ) -> Sequence[Release]:
-    """Return the first of releases that were out by the same day; several if still tied.
+    """Return the first of releases that were out by the same day; several if they remain tied.
 
-    A whole date comes before its year alone. The year may mean an earlier day, but most often it
-    belongs to a later pressing whose exact date is unknown. Each key is computed only for the
-    releases that are still tied.
+    A whole date comes before its bare year, which may mean an earlier day, but usually belongs to a
+    later pressing whose exact date is unknown. Each key is computed only for the releases that are
+    still tied.
     """
     keys: tuple[Callable[[Release], Any], ...] = (
         lambda release: -release.when.first,
@@ -184,9 +184,9 @@ def _originals(
 
     A release is a reissue if
 
-    - it is marked as one by flag, title or comment (a remaster, a deluxe or anniversary edition),
-      and an unmarked one may be earlier or any one is certainly earlier; so if all are remasters,
-      a later one from the artist's country is not chosen;
+    - a flag, title or comment marks it as one (a remaster, a deluxe or anniversary edition), and
+      either an unmarked release may be earlier or any release certainly is; so if all are
+      remasters, a later one from the artist's country is not chosen;
     - it came out at least `reissue_long_gap_years` after the first release;
     - its medium was not on sale when the first release came out, or on its own date.
     """
@@ -235,7 +235,7 @@ def _gap(day: int, years: int) -> tuple[int, int]:
 
 
 def is_marked_reissue(release: Release, group: ReleaseGroup, settings: RulesConfig) -> bool:
-    """Return whether flags, title or comment mark a reissue; the group's title does not count."""
+    """Return whether a flag, title or comment marks a reissue; the group's title does not count."""
     if release.flags and release.flags.marks_reissue:
         return True
     title, comment = release.title or "", release.disambiguation or ""
