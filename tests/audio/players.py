@@ -1,4 +1,4 @@
-"""What players and taggers make of files, by their sources: see docs/policies.md.
+"""What players and taggers make of files, by their sources: see docs/tags.md.
 
 They are read with mutagen, under the keys that each of them reads, not by the table under test.
 """

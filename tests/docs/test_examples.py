@@ -104,14 +104,19 @@ def test_the_bundle_of_the_docs_is_one() -> None:
 
 
 def test_the_model_servers_lines_are_configuration() -> None:
-    (server, no_search), [options] = (
+    (docker, no_search), [options] = (
         blocks(name, "toml") for name in ("docs/models.md", "docs/servers.md")
     )
-    assert Config.model_validate(tomli.loads(server)).llm.provider == "openai"
+    default = LLMConfig()
+    in_docker = Config.model_validate(tomli.loads(docker)).llm
+    assert in_docker == default.model_copy(update={"enabled": True})
+    published = re.findall(r'"(127\.0\.0\.1:\d+):\d+"', blocks("docs/models.md", "yaml")[0])
+    assert [f"http://{each}" for each in published] == [default.base_url, default.searxng.url]
     without = Config.model_validate(tomli.loads(no_search)).llm
     assert (without.enabled, without.provider, without.searxng.enabled) == (True, "ollama", False)
     assert Config.model_validate(tomli.loads(options)).llm.extra_body == {"top_k": 20}
-    rows = re.findall(r"^\|.*\|(.*)\|$", page("docs/models.md"), re.MULTILINE)
+    table = page("docs/models.md").partition("## Other servers")[2].partition("## ")[0]
+    rows = re.findall(r"^\|.*\|(.*)\|$", table, re.MULTILINE)
     settings = ["\n".join(re.findall(r"`([^`]* = [^`]*)`", row)) for row in rows]
     providers = [
         LLMConfig.model_validate(tomli.loads(lines)).provider for lines in filter(None, settings)
@@ -125,10 +130,24 @@ def test_the_failures_of_the_page_are_those_that_servers_have() -> None:
     sentences = re.findall(r"sentence = (?:'(.*?)'|\"(.*?)\")(?:$|,)", faults, re.MULTILINE)
     sentences = [("".join(each).replace("{llm}", "llm.")) for each in sentences]
     forms = [re.sub(r"\\\{.*?\\\}", ".+", re.escape(each)) for each in sentences]
-    lines = re.findall(r"^  (model .*|the template .*)$", page("docs/servers.md"), re.MULTILINE)
+    lines = re.findall(r"^(model .*|the template .*)$", page("docs/servers.md"), re.MULTILINE)
     assert len(lines) == 2
     for line in lines:
         assert any(re.fullmatch(form, line) for form in forms), line
+
+
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [("tags", "console"), ("undo", "console"), ("undo", "text"), ("questions", "text")],
+)
+def test_the_screens_of_a_users_page_are_printed(name: str, language: str) -> None:
+    screens = (ROOT / "tests/integration/screens").glob("*.txt")
+    texts = [page("docs/walkthrough.md"), *(file.read_text("utf-8") for file in screens)]
+    printed = " ".join(" ".join(texts).split())
+    found = blocks(f"docs/{name}.md", language)
+    assert found
+    for part in re.split(r"^ *\.\.\.$", "".join(found), flags=re.MULTILINE):
+        assert " ".join(part.split()) in printed, part
 
 
 def test_every_link_of_the_docs_leads_somewhere() -> None:

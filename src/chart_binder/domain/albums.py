@@ -1,6 +1,6 @@
 """Albums: files with the same folder and release id, or the same folder and title.
 
-Among the players whose code was read (docs/policies.md), only Navidrome groups files by date, so
+Among the players whose code was read (docs/tags.md), only Navidrome groups files by date, so
 its keys are here.
 """
 
