@@ -22,7 +22,11 @@ from chart_binder.domain.tags import Policy, WriteOptions
 from chart_binder.errors import INTERRUPTED, StoreError, UsageError, counted, end_status
 from chart_binder.files import absolute_path
 from chart_binder.jobs import write_albums
-from chart_binder.jobs.batch import FileOutcome, ThreadExecutor, Worker, find_albums
+from chart_binder.jobs.batch import (
+    ThreadExecutor,
+    Worker,
+    find_albums,
+)
 from chart_binder.jobs.batch.dask import (
     DaskExecutor,
     PackedRun,
@@ -41,27 +45,32 @@ from chart_binder.jobs.batch.resume import (
 )
 from chart_binder.jobs.batch.run import BatchRun, Items, OutcomeBuffer, TagWriter, on_error
 from chart_binder.jobs.batch.years import YearQueue
-from chart_binder.jobs.decision import WAITING_STATES, Decision, State
+from chart_binder.jobs.decision import (
+    WAITING_STATES,
+    Decision,
+    FileOutcome,
+    State,
+)
 from chart_binder.jobs.drift import DriftCheck
-from chart_binder.jobs.gather import AlbumEvidence, SiblingNeed, SourceEvidence, StoredEvidence
+from chart_binder.jobs.gather import EvidenceSource, StoredEvidence
 from chart_binder.jobs.journal import WritingRun, clean_folder, repair_journal
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
     StoredDecision,
-    adjudicator_version,
     current_decisions,
     new_run,
     path_bytes,
-    rules_version,
 )
 from chart_binder.jobs.write import Planner, WriteReport, WriteStatus
 from chart_binder.store import open_store
 from chart_binder.wiring import (
-    decider,
-    musicbrainz_source,
+    MusicBrainzOverrides,
+    musicbrainz_evidence,
     overrides,
     reads_prose,
     release_lookup,
+    rules_and_model,
+    run_versions,
     store_url,
     transcripts_folder,
 )
@@ -278,7 +287,7 @@ def estimate_batch(
     """Return what `run_batch` would take, by the files' tags; `on_album` has the files so far."""
     options.check()
     with open_store(store_url(config)) as store:
-        resume = _resume_check(store, config, options, _versions(config, ""))
+        resume = _resume_check(store, config, options, run_versions(config, ""))
         estimator, years = Estimator(config.musicbrainz), YearQueue()
         for item in find_albums(paths):
             if isinstance(item, UnreadablePath):
@@ -310,12 +319,12 @@ def run_items(
     options.check()
     run = new_run("batch", arguments)
     with open_store(store_url(config)) as store:
-        versions = _versions(config, run.id)
+        versions = run_versions(config, run.id)
         refresh = _refresh(store, run, options, said)
         setup = _setup(config, versions, options, refresh.since)
         worker = setup.worker(store)
-        if options.ask_years and worker.decider.adjudicator is None:
-            raise UsageError(f"--ask-years needs a model: {worker.decider.why_not}")
+        if options.ask_years and worker.pipeline.adjudicator is None:
+            raise UsageError(f"--ask-years needs a model: {worker.pipeline.why_not_asked}")
         resume = _resume_check(store, config, options, versions, refresh.runs)
         buffer = OutcomeBuffer(None if options.dry_run else store, run)
         years = YearQueue(config.batch.model_jobs, options.ask_seconds)
@@ -337,7 +346,7 @@ def run_items(
             buffer.begin_run()
             with on_error(partial(_save_failed_end, buffer, tally)):
                 batch.run(items(store))
-                for outcome in years.ask(store, worker, to_stop):
+                for outcome in years.ask(store, worker.pipeline, to_stop):
                     tally.add_file(outcome, None)
                     batch.on_finished(outcome, None)
             if years.left and not to_stop():
@@ -361,15 +370,6 @@ def _resume_check(
     )
 
 
-def _versions(config: Config, run_id: str) -> RunVersions:
-    has_adjudicator = decider(config, record=None).adjudicator is not None
-    adjudicator = ""
-    if has_adjudicator:
-        can_read = reads_prose(config.llm)
-        adjudicator = adjudicator_version(config.llm, config.rules, reads_prose=can_read)
-    return RunVersions(run_id, rules_version(config.rules), adjudicator)
-
-
 def _setup(
     config: Config, versions: RunVersions, options: BatchOptions, since: float = 0.0
 ) -> "WorkerSetup":
@@ -381,7 +381,7 @@ def _setup(
 
 def drift_check(store: "Store", config: Config) -> DriftCheck:
     """Return what compares decisions with those of a frozen, dry batch. Raises `CanonError`."""
-    versions = _versions(config, "")
+    versions = run_versions(config, "")
     options = BatchOptions(frozen=True, dry_run=True)
     worker = _setup(config, versions, options).worker(store)
     resume = _resume_check(store, config, options, versions)
@@ -510,22 +510,20 @@ class WorkerSetup:
 
     def worker(self, store: "Store") -> Worker:
         """Return a worker that uses an open store. Raises `PluginError` and `ConfigError`."""
-        evidence: AlbumEvidence = (
+        config = self.config
+        record = None if self.is_dry else transcripts_folder()
+        evidence: EvidenceSource = (
             StoredEvidence(store)
             if self.is_frozen
-            else SourceEvidence(
-                musicbrainz_source(self.config, store, self.since),
-                SiblingNeed(self.config.musicbrainz.siblings, self.config.rules),
-            )
+            else musicbrainz_evidence(config, store, self.since)
         )
-        record = None if self.is_dry else transcripts_folder()
-        pipeline = decider(
-            self.config,
-            record=record,
-            overruled=overrides(self.config),
-            can_read=self.reads_prose,
+        pipeline = replace(
+            rules_and_model(config, record=record, can_read=self.reads_prose),
+            overrides=MusicBrainzOverrides(config),
+            evidence=evidence,
+            versions=self.versions,
         )
-        return Worker(evidence, pipeline, self.versions)
+        return Worker(pipeline)
 
     def for_other_processes(self) -> "WorkerSetup":
         """Return an equal setup for processes with another folder, user or machine."""

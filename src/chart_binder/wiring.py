@@ -1,10 +1,9 @@
-"""Configuration becomes objects: the pipeline, evidence, the store and the tools."""
+"""Turn configuration into objects: the pipeline, evidence, the store and the tools."""
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +16,9 @@ from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import EntityKind, RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import LookupFailedError, NothingFoundError
-from chart_binder.jobs.gather import EvidenceLookup, SiblingNeed, gather_evidence
-from chart_binder.jobs.pipeline import Decider, Overrides, no_overrides
+from chart_binder.jobs.gather import MusicBrainzEvidence, SiblingNeed
+from chart_binder.jobs.pipeline import Overrides, Pipeline
+from chart_binder.jobs.stored_decisions import RunVersions, adjudicator_version, rules_version
 from chart_binder.llm.tools import default_tools, without_network
 from chart_binder.react.tools import Tool
 from chart_binder.react.transcript import EventHandler
@@ -72,33 +72,43 @@ def reads_prose(config: LLMConfig) -> bool:
     return result is None or result.score.is_enough
 
 
-def overrides(config: Config) -> Overrides:
+def overrides(config: Config) -> Callable[[], Mapping[str, OverrideRecord]]:
     """Return what reads the overrides when it is first called; none where there is no store."""
     return cache(partial(read_overrides, store_url(config)))
 
 
-def decider(
+def why_no_model(config: Config) -> str:
+    """Return why no model is asked, with how to change that; empty if one is."""
+    if not config.llm.enabled:
+        return HOW_TO_ENABLE
+    return HOW_OFFLINE if config.musicbrainz.offline and config.llm.provider != "replay" else ""
+
+
+def run_versions(config: Config, run_id: str) -> RunVersions:
+    """Return what is stored with the decisions of a run. Raises `CanonError`."""
+    rules, llm, adjudicator = config.rules, config.llm, ""
+    if not why_no_model(config):
+        adjudicator = adjudicator_version(llm, rules, reads_prose=reads_prose(llm))
+    return RunVersions(run_id, rules_version(rules), adjudicator)
+
+
+def rules_and_model(
     config: Config,
     *,
     record: Path | None,
     on_event: EventHandler | None = None,
     on_token: Callable[[str], None] | None = None,
-    overruled: Overrides = no_overrides,
     can_read: bool | None = None,
-    asks_years: bool = False,
-) -> Decider:
-    """Return the pipeline from evidence to decision, its runs recorded in the folder `record`.
+) -> Pipeline:
+    """Return the pipeline with the configured rules and model, without overrides and evidence.
 
-    `on_event` is called with every event, `on_token` with every piece of a reply; `can_read` says
-    whether the model may read prose, if that was looked up elsewhere. It `asks_years` if it asks
-    the model for uncertain years, too. Raises `CanonError`.
+    The model's runs are recorded in the folder `record`; `on_event` is called with every event,
+    `on_token` with every piece of a reply. `can_read` says whether the model may read prose, if
+    that was looked up elsewhere. Raises `CanonError`.
     """
     llm = config.llm
-    current, merged = partial(current_override, config), MergedOverrides(config)
-    if not llm.enabled:
-        return Decider(config.rules, None, HOW_TO_ENABLE, overruled, current, merged)
-    if config.musicbrainz.offline and llm.provider != "replay":
-        return Decider(config.rules, None, HOW_OFFLINE, overruled, current, merged)
+    if why_not := why_no_model(config):
+        return Pipeline(config.rules, why_not_asked=why_not)
     # Not needed without a model.
     from chart_binder.llm.react_adjudicator import ReActAdjudicator, RunSetup
 
@@ -111,15 +121,7 @@ def decider(
         find_links=partial(_links_of, config),
         reads_prose=reads_prose(llm) if can_read is None else can_read,
     )
-    adjudicator = ReActAdjudicator(llm, record=record, setup=setup)
-    return Decider(
-        config.rules,
-        adjudicator,
-        overrides=overruled,
-        current=current,
-        merged=merged,
-        asks_years=asks_years,
-    )
+    return Pipeline(config.rules, ReActAdjudicator(llm, record=record, setup=setup))
 
 
 def tools(config: Config) -> tuple[Tool, ...]:
@@ -151,25 +153,10 @@ def _links_of(config: Config, groups: Sequence[ReleaseGroupId]) -> tuple["Link",
         return client.links_of(groups)
 
 
-def evidence_of_files(config: Config, store: "Store") -> EvidenceLookup:
-    """Return what gathers the evidence for an audio file. Raises `CanonError`."""
-    # Slow to import, and not needed for a decision on an evidence bundle.
-    from chart_binder.audio.reading import read_names, require_identity
-
-    by_tags = evidence_by_tags(config, store)
-
-    def gather(path: Path) -> EvidenceBundle:
-        tags = read_names(path)
-        require_identity(tags, path)
-        return by_tags(tags)
-
-    return gather
-
-
-def evidence_by_tags(config: Config, store: "Store") -> Callable[[TrackTags], EvidenceBundle]:
-    """Return what gathers evidence, also of siblings. Raises `CanonError` if none is found."""
+def musicbrainz_evidence(config: Config, store: "Store", since: float = 0.0) -> MusicBrainzEvidence:
+    """Return MusicBrainz as a source of evidence, without answers from before `since`."""
     need = SiblingNeed(config.musicbrainz.siblings, config.rules)
-    return partial(gather_evidence, musicbrainz_source(config, store), need=need)
+    return MusicBrainzEvidence(musicbrainz_source(config, store, since), need)
 
 
 def release_lookup(config: Config, store: "Store") -> "ReleaseLookup":
@@ -260,76 +247,79 @@ def current_id(config: Config, kind: EntityKind, mbid: str, since: float = 0.0) 
         return client.current_id(kind, mbid)
 
 
-def current_override(
-    config: Config, override: OverrideRecord, bundle: EvidenceBundle
-) -> tuple[OverrideRecord, EvidenceBundle]:
-    """Return an override under the ids that MusicBrainz has now, which the store then has too.
+class MusicBrainzOverrides(Overrides):
+    """The stored overrides, under the ids that MusicBrainz has now.
 
-    The evidence gets the recording that it says is the same performance; `LookupFailedError` is
-    raised if that cannot be looked up. Only ids that the evidence lacks are looked up; where that
-    fails, they stay as they are.
-    """
-    from chart_binder.jobs.named_records import with_current_ids  # not needed without overrides
-
-    current, notes = with_current_ids(override, bundle, partial(current_id, config))
-    if notes:
-        level = logging.INFO if current == override else logging.WARNING
-        _log.log(level, "ids of an override are not in the evidence", extra={"notes": notes})
-    if current != override:
-        with open_store(store_url(config)) as store:
-            store.overrides.rename(override, current)
-    if current.same_as is None or current.same_as in bundle.listed.ids:
-        return current, bundle
-    try:
-        said = said_performance(config, bundle, current.same_as)
-    except (LookupFailedError, NothingFoundError) as error:
-        what = f"recording {current.same_as}, which a person says is the same performance"
-        advice = "`canon override remove` takes that back"
-        raise LookupFailedError(f"{what}, could not be looked up: {error}; {advice}") from error
-    return current, with_recordings(bundle, [said])
-
-
-@dataclass(slots=True)
-class MergedOverrides:
-    """Finds overrides for recordings that were merged with one of the evidence.
-
-    Their ids are looked up anew, because an answer from before the merge says nothing of it.
+    Ids are looked up anew, because an answer from before a merge says nothing of it.
     """
 
-    config: Config
-    since: float = field(default_factory=time.time)
-    songs: "dict[OverrideRecord, Songs]" = field(default_factory=dict)
+    def __init__(self, config: Config) -> None:
+        super().__init__(overrides(config))
+        self._config = config
+        self._since = 0.0 if config.musicbrainz.offline else time.time()
+        self._songs: dict[OverrideRecord, Songs] = {}
 
-    def __call__(
-        self, bundle: EvidenceBundle, overrides: Mapping[str, OverrideRecord]
-    ) -> OverrideRecord | None:
-        """Return the override, if there is one. Raises `LookupFailedError` and `StoreError`."""
-        if not overrides:
+    def with_current_ids(
+        self, override: OverrideRecord, bundle: EvidenceBundle
+    ) -> tuple[OverrideRecord, EvidenceBundle]:
+        """Return an override under its present ids, which the store then has too.
+
+        The evidence gets the recording that it says is the same performance; `LookupFailedError` is
+        raised if that cannot be looked up. Only ids that the evidence lacks are looked up; where
+        that fails, they stay as they are.
+        """
+        from chart_binder.jobs.named_records import with_current_ids  # needed for overrides alone
+
+        current, notes = with_current_ids(override, bundle, partial(current_id, self._config))
+        if notes:
+            level = logging.INFO if current == override else logging.WARNING
+            _log.log(level, "ids of an override are not in the evidence", extra={"notes": notes})
+        if current != override:
+            with open_store(store_url(self._config)) as store:
+                store.overrides.rename(override, current)
+        if current.same_as is None or current.same_as in bundle.listed.ids:
+            return current, bundle
+        try:
+            recording = said_performance(self._config, bundle, current.same_as)
+        except (LookupFailedError, NothingFoundError) as error:
+            what = f"recording {current.same_as}, which a person says is the same performance"
+            advice = "`canon override remove` takes that back"
+            raise LookupFailedError(f"{what}, could not be looked up: {error}; {advice}") from error
+        return current, with_recordings(bundle, [recording])
+
+    def of_merged_recording(self, bundle: EvidenceBundle) -> OverrideRecord | None:
+        """Return the override for a recording that was merged with one of the evidence.
+
+        Raises `LookupFailedError` and `StoreError`.
+        """
+        stored = self.read()
+        if not stored:
             return None
-        from chart_binder.jobs.named_records import merged_override  # not needed without overrides
+        from chart_binder.jobs.named_records import merged_override  # needed for overrides alone
 
-        since = 0.0 if self.config.musicbrainz.offline else self.since
-        if not self.songs:
-            self.songs = self._songs(overrides)
+        self._songs = self._songs or self._songs_of(stored.values())
         return merged_override(
             bundle,
-            overrides.values(),
-            lambda one: self.songs.get(one, frozenset()),
-            partial(current_id, self.config, since=since),
-            partial(current_id, self.config),
+            stored.values(),
+            lambda override: self._songs.get(override, frozenset()),
+            partial(current_id, self._config, since=self._since),
+            partial(current_id, self._config),
         )
 
-    def _songs(self, overrides: Mapping[str, OverrideRecord]) -> "dict[OverrideRecord, Songs]":
+    def _songs_of(self, stored: Iterable[OverrideRecord]) -> "dict[OverrideRecord, Songs]":
         from chart_binder.jobs.named_records import songs_in
         from chart_binder.jobs.overrides import override_effect
 
-        with open_store(store_url(self.config)) as store:
-            known = {
-                one: override_effect(store, one).bundle
-                or kept_evidence(self.config, store, one.recording_mbid)
-                for one in overrides.values()
+        with open_store(store_url(self._config)) as store:
+            bundles = {
+                override: override_effect(store, override).bundle
+                or kept_evidence(self._config, store, override.recording_mbid)
+                for override in stored
             }
-        return {one: songs_in(bundle) if bundle else frozenset() for one, bundle in known.items()}
+        return {
+            override: songs_in(bundle) if bundle else frozenset()
+            for override, bundle in bundles.items()
+        }
 
 
 def tagged_recording(path: Path) -> RecordingId | None:

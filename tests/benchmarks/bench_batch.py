@@ -33,7 +33,7 @@ from chart_binder.config import (
 )
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import RunRecord, new_id, now_utc
-from chart_binder.jobs.pipeline import Decider
+from chart_binder.jobs.pipeline import Pipeline, decide_bundle
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_case
 from chart_binder.store import open_store
 from golden.bundles import CASES, golden
@@ -57,7 +57,7 @@ def make_library(folder: Path, files: int, config: Config) -> None:
         for number in range(min(DISTINCT, files)):
             bundle = golden(names[number % len(names)])
             bundle["recording_candidates"][0]["length_ms"] = 100_000 + number
-            cases.append(Decider(before).decide(read_bundle(bundle)))
+            cases.append(decide_bundle(Pipeline(before), read_bundle(bundle)))
         held = []
         for number in range(files):
             album = folder / f"{number // AN_ALBUM:05}"

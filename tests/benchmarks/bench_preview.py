@@ -23,7 +23,7 @@ from chart_binder.audio.save import check_tags
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import RunRecord, new_id, now_utc
-from chart_binder.jobs.pipeline import Decider
+from chart_binder.jobs.pipeline import Pipeline, decide_bundle
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_case
 from chart_binder.jobs.write import Plan, Planner
 from chart_binder.jobs.write_albums import albums_in, plan_album
@@ -43,7 +43,7 @@ def make_albums(store: Store, folder: Path) -> list[Album]:
     """Make the files, and store the decision on each."""
     versions = RunVersions(new_id(), rules_version(RulesConfig()))
     store.runs.begin(RunRecord(id=versions.run_id, command="batch", started_at_utc=now_utc()))
-    cases = [Decider(RulesConfig()).decide(read_bundle(bundle(song))) for song in CERTAIN]
+    cases = [decide_bundle(Pipeline(RulesConfig()), read_bundle(bundle(song))) for song in CERTAIN]
     albums: list[Album] = []
     for number in range(ALBUMS):
         kind = KINDS[number % len(KINDS)]

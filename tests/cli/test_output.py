@@ -19,7 +19,7 @@ from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
 from chart_binder.errors import UsageError
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.overrides import OverrideEffect
-from chart_binder.jobs.pipeline import Decider
+from chart_binder.jobs.pipeline import Pipeline, decide_bundle
 from chart_binder.jobs.review import ReviewCase
 from golden.bundles import golden
 from rules.making import document, record, recording, records
@@ -132,7 +132,7 @@ def test_a_pipe_gets_whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_explanation_is_as_wide_as_the_terminal(
     name: str, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case = Decider(RulesConfig()).decide(EXPLAINED[name])
+    case = decide_bundle(Pipeline(RulesConfig()), EXPLAINED[name])
     wide = list(explanation_lines("p", case, RulesConfig()))
     monkeypatch.setenv("COLUMNS", str(columns))
     lines = list(explanation_lines("p", case, RulesConfig()))

@@ -14,7 +14,7 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import EvidenceError
-from chart_binder.jobs.pipeline import Decider
+from chart_binder.jobs.pipeline import Pipeline, decide_bundle
 from chart_binder.llm.evidence_markdown import evidence_markdown
 from golden.bundles import CASES
 
@@ -59,7 +59,7 @@ def test_any_bundle_is_refused_by_its_place_or_decided_and_shown(data: st.DataOb
 
 
 def _shown(evidence: EvidenceBundle) -> str:
-    case = Decider(KNOBS).decide(evidence)
+    case = decide_bundle(Pipeline(KNOBS), evidence)
     assert json.loads(msgspec.json.encode(explanation_object(case, KNOBS)))
     return "\n".join(
         (

@@ -22,7 +22,9 @@ import pytest
 from chart_binder.batch import WorkerSetup
 from chart_binder.config import Config, StoreConfig
 from chart_binder.errors import ClusterError, PluginError, StoreError, UsageError
-from chart_binder.jobs.batch import Album, OpenFile
+from chart_binder.jobs.batch import (
+    Album,
+)
 from chart_binder.jobs.batch.dask import (
     DaskExecutor,
     PackedRun,
@@ -33,7 +35,13 @@ from chart_binder.jobs.batch.dask import (
     start_local_cluster,
     stop,
 )
-from chart_binder.jobs.decision import Case, Cause, Decision, State
+from chart_binder.jobs.decision import (
+    Case,
+    Cause,
+    Decision,
+    FileCase,
+    State,
+)
 from chart_binder.jobs.stored_decisions import RunVersions
 from chart_binder.store import open_store
 from golden.bundles import golden
@@ -220,7 +228,7 @@ def test_what_kills_its_workers_fails_alone(home: Path, losing_cluster: DaskClus
         with connect(losing_cluster.address) as connection:
             executor = DaskExecutor(connection, PackedRun.of("poison", Poison().open), here, 1, 1)
             gathered = executor.gather(album)
-            adjudicated = executor.adjudicate(OpenFile(album.paths[0], None, case))
+            adjudicated = executor.adjudicate(FileCase(album.paths[0], None, case))
             (file,), answer = gathered.result(300).outcomes, adjudicated.result(300)
             executor.close()
     told = "the Dask worker died each of 2 times that it was begun"
@@ -384,7 +392,7 @@ def test_a_worker_that_sees_another_file_as_the_store_does_not_work(tmp_path: Pa
     with open_store(config.store.url):
         setup = WorkerSetup(config, RunVersions("run", "rules")).for_other_processes()
         with setup.open() as worker:
-            assert worker.versions.run_id == "run"
+            assert worker.pipeline.versions.run_id == "run"
     with pytest.raises(StoreError, match="put it on PostgreSQL"):
         replace(setup, file=(0, 0)).open().__enter__()
     (tmp_path / "store.db").unlink()

@@ -15,9 +15,9 @@ from chart_binder.jobs.batch import Worker
 from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck
 from chart_binder.jobs.drift import Drift, DriftCause, DriftCheck, DriftState
 from chart_binder.jobs.gather import StoredEvidence
-from chart_binder.jobs.pipeline import Decider, no_overrides
+from chart_binder.jobs.pipeline import Pipeline, decide_bundle, file_case, save_file
 from chart_binder.jobs.stored_decisions import (
-    DecisionSaver,
+    LazyRun,
     RunVersions,
     new_run,
     path_bytes,
@@ -65,14 +65,15 @@ def decide(
 ) -> None:
     """Decide a file as `canon decide` does, with a model of a name or with none."""
     path.write_bytes(b"audio")
-    saver = DecisionSaver(store, new_run("decide"), versions=versions(name))
 
     def gather() -> EvidenceBundle:
         if isinstance(evidence, LookupFailedError):
             raise evidence
         return evidence
 
-    saver.decide_and_save(path, lambda: Decider(RULES, model).attempt(gather))
+    pipeline = Pipeline(RULES, model, versions=versions(name))
+    file = file_case(path, lambda: decide_bundle(pipeline, gather()))
+    save_file(pipeline, file, LazyRun(store, new_run("decide")))
 
 
 def record_of(store: Store, path: Path) -> DecisionRecord:
@@ -89,8 +90,9 @@ def drift(
     rules: RulesConfig = RULES,
 ) -> Drift:
     """Compare the decision on a file with that of a batch of today's model and rules."""
-    worker = Worker(StoredEvidence(store), Decider(rules, model), versions(name, rules))
-    resume = ResumeCheck(store, worker.versions, no_overrides, is_frozen=True)
+    evidence, versions_now = StoredEvidence(store), versions(name, rules)
+    worker = Worker(Pipeline(rules, model, evidence=evidence, versions=versions_now))
+    resume = ResumeCheck(store, versions_now, dict, is_frozen=True)
     check = DriftCheck(store, worker, resume, AdjudicationCache(store, name))
     rows = list(store.decisions.iterate())
     compared = check.compare(path, record_of(store, path))

@@ -27,7 +27,7 @@ from chart_binder.jobs.evaluate import (
     read_golden,
     read_years,
 )
-from chart_binder.jobs.pipeline import Decider
+from chart_binder.jobs.pipeline import Pipeline
 from rules.making import document, record, recording, various
 
 BUNDLE = document(
@@ -307,7 +307,7 @@ def test_years_are_compared_and_shares_counted() -> None:
     rows[-1] = InvalidLine(7, "no row")
     seen: list[int] = []
     report = compare_years(
-        rows, bundle_of, Decider(RulesConfig()), worst=2, on_row=lambda _: seen.append(1)
+        rows, bundle_of, Pipeline(RulesConfig()), worst=2, on_row=lambda _: seen.append(1)
     )
     assert (report.rows, report.share_decided, len(seen)) == (5, 0.8, 5)
     decided, certain = report.decided, report.certain
@@ -327,6 +327,6 @@ def test_no_more_is_asked_after_three_failures_in_a_row() -> None:
         return bundle_of(tags)
 
     rows = [ListedYear(n, "X", "failing", 1977) for n in range(2, 9)]
-    report = compare_years(rows, gather, Decider(RulesConfig()), worst=9)
+    report = compare_years(rows, gather, Pipeline(RulesConfig()), worst=9)
     assert (len(asked), report.failed, report.status) == (3, 7, 1)
     assert "3 look-ups in a row had failed" in (report.without_year[-1].problem or "")

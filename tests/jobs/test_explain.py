@@ -8,7 +8,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import Open
 from chart_binder.jobs.decision import Case
 from chart_binder.jobs.explain import appearances, lead_window, why_not
-from chart_binder.jobs.pipeline import Decider
+from chart_binder.jobs.pipeline import Pipeline, apply_answer, decide_bundle
 from chart_binder.llm.result import AdjudicationResult, Fact, Outcome
 from golden.bundles import CASES, Bundle, year_only_single
 from rules.making import compilation, document, recording, records, single
@@ -25,9 +25,9 @@ def adjudicated(
     outcome: Outcome = Outcome.ACCEPTED,
     why: str = "So.",
 ) -> Case:
-    decider = Decider(RULES)
+    pipeline = Pipeline(RULES)
     result = AdjudicationResult(outcome, crg_mbid=crg, confidence=0.9, rationale=why, facts=facts)
-    return decider.apply_answer(decider.decide(read_bundle(bundle)), result)
+    return apply_answer(pipeline, decide_bundle(pipeline, read_bundle(bundle)), result)
 
 
 def reasons(case: Case) -> dict[str, str]:
@@ -83,7 +83,7 @@ def test_a_recording_that_is_left_out_is_neither_a_rival_of_itself_nor_a_reason(
 def test_of_every_golden_open_case_each_other_candidate_has_one_line() -> None:
     seen = 0
     for case in CASES.values():
-        before = Decider(RULES).decide(read_bundle(case["bundle"]))
+        before = decide_bundle(Pipeline(RULES), read_bundle(case["bundle"]))
         if not isinstance(before.verdict, Open) or before.verdict.proposal:
             continue
         refused = adjudicated(case["bundle"], None, outcome=Outcome.REJECTED)

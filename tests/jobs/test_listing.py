@@ -26,7 +26,7 @@ from chart_binder.jobs.listing import (
     smart_playlist,
     wilson_interval,
 )
-from chart_binder.jobs.pipeline import Decider
+from chart_binder.jobs.pipeline import Pipeline, attempt, decide_bundle
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_case
 from chart_binder.store import Store
 from golden.bundles import golden
@@ -56,7 +56,7 @@ def case_of(name: str | None, tags: dict[str, str]) -> Case:
             raise NothingFoundError("MusicBrainz knows no such recording")
         return msgspec.structs.replace(read_bundle(golden(name)), artifact=artifact)
 
-    case = Decider(RULES).attempt(gather)
+    case = attempt(lambda: decide_bundle(Pipeline(RULES), gather()))
     if name is not None:
         return case
     decision = msgspec.structs.replace(case.decision, artist=tags["artist"], title=tags["title"])

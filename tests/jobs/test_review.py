@@ -16,7 +16,14 @@ from chart_binder.domain.verdict import SaidBy
 from chart_binder.errors import CanonError
 from chart_binder.jobs.decision import Case, Decision, State
 from chart_binder.jobs.overrides import PersonChoice, accept, choose, keep, reject
-from chart_binder.jobs.pipeline import Decider
+from chart_binder.jobs.pipeline import (
+    Overrides,
+    Pipeline,
+    apply_answer,
+    decide_bundle,
+    file_case,
+    save_file,
+)
 from chart_binder.jobs.review import (
     ReviewCase,
     find_case,
@@ -26,7 +33,7 @@ from chart_binder.jobs.review import (
     review_queue,
     sources_short,
 )
-from chart_binder.jobs.stored_decisions import save_decisions
+from chart_binder.jobs.stored_decisions import RunVersions, rules_version, saved_run
 from chart_binder.llm.result import AdjudicationResult, Check, Fact, Outcome
 from chart_binder.store import Store
 from golden.bundles import golden, year_only_single
@@ -57,7 +64,7 @@ def proposing(
 
 
 def left_open(bundle: EvidenceBundle = BUNDLE) -> Case:
-    return Decider(RULES).decide(bundle)
+    return decide_bundle(Pipeline(RULES), bundle)
 
 
 Put = Callable[[object, Case], ReviewCase]
@@ -66,12 +73,14 @@ Put = Callable[[object, Case], ReviewCase]
 @pytest.fixture
 def put(store: Store, tmp_path: Path) -> Iterator[Put]:
     """Save the decision of a case on a new file, by its name, and return it with its record."""
-    with save_decisions(store, "decide", (), RULES) as saver:
+    with saved_run(store, "decide", ()) as run:
 
         def save(name: object, case: Case) -> ReviewCase:
             path = tmp_path / str(name)
             path.write_bytes(b"audio")
-            saver.decide_and_save(path, lambda: case)
+            versions = RunVersions(run.run.id, rules_version(RULES))
+            file = file_case(path, lambda: case)
+            save_file(Pipeline(RULES, versions=versions), file, run)
             return find_case(store, str(path))
 
         yield save
@@ -96,8 +105,8 @@ def test_what_the_rules_propose_by_cut_evidence_can_be_accepted(store: Store, pu
     def never(*_: object) -> AdjudicationResult:
         raise AssertionError("no fact makes such evidence whole")
 
-    decider = Decider(RULES, SimpleNamespace(adjudicate=never))
-    made = decider.decide(cut)
+    pipeline = Pipeline(RULES, SimpleNamespace(adjudicate=never))
+    made = decide_bundle(pipeline, cut)
     assert (made.decision.state, made.decision.decided_by) == (State.REVIEW, "rules")
     case = put("a", made)
     assert case.proposal is not None
@@ -105,7 +114,7 @@ def test_what_the_rules_propose_by_cut_evidence_can_be_accepted(store: Store, pu
     ruled = accept(store, case, RULES)
     assert ruled.saved.override is not None
     assert ruled.saved.override.crg_mbid == ALBUM
-    again = Decider(RULES, overrides=store.overrides.all).decide(cut).decision
+    again = decide_bundle(Pipeline(RULES, overrides=Overrides(store.overrides.all)), cut).decision
     assert (again.state, again.decided_by, again.crg_mbid) == (State.DECIDED, "override", ALBUM)
 
 
@@ -244,9 +253,11 @@ def answered(outcome: Outcome, *facts: Fact, checks: tuple[Check, ...] = ()) -> 
     """Return the open case with a model's answer."""
     result = AdjudicationResult(outcome, ALBUM, None, 0.5, facts=facts, checks=checks)
     known = evidence_hash(BUNDLE)
-    decider = Decider(RULES)
-    return decider.apply_answer(
-        decider.decide(BUNDLE), msgspec.structs.replace(result, evidence_hash=known)
+    pipeline = Pipeline(RULES)
+    return apply_answer(
+        pipeline,
+        decide_bundle(pipeline, BUNDLE),
+        msgspec.structs.replace(result, evidence_hash=known),
     )
 
 
@@ -324,7 +335,9 @@ def test_accepting_a_proposal_keeps_its_facts(store: Store, put: Put) -> None:
     override = accept(store, case, RULES).saved.override
     assert override is not None
     assert (override.crg_mbid, override.first_date) == (ALBUM, "1975-10-31")
-    decided = Decider(RULES, overrides=store.overrides.all).decide(BUNDLE).decision
+    decided = decide_bundle(
+        Pipeline(RULES, overrides=Overrides(store.overrides.all)), BUNDLE
+    ).decision
     first = decided.first_release
     assert first is not None
     assert (first.date, first.year_certain, first.by) == ("1975-10-31", True, SaidBy.PERSON)

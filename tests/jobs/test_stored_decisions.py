@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ from chart_binder.domain.evidence import Artifact
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import DecisionRecord
 from chart_binder.jobs.decision import Case, Cause, Decision, State, advice_for
-from chart_binder.jobs.pipeline import Decider
+from chart_binder.jobs.pipeline import Pipeline, decide_bundle, file_case, save_file
 from chart_binder.jobs.stored_decisions import (
-    DecisionSaver,
+    LazyRun,
+    RunVersions,
     adjudicator_version,
     path_bytes,
     rules_version,
-    save_decisions,
+    saved_run,
     stored_bundle,
 )
 from chart_binder.llm.result import AdjudicationResult, Outcome
@@ -31,10 +33,26 @@ RULES = RulesConfig()
 ALBUM = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
 
 
+@dataclass
+class Saver:
+    """Saves the decisions of one run."""
+
+    run: LazyRun
+
+    @property
+    def store(self) -> Store:
+        return self.run.store
+
+    def decide_and_save(self, path: Path, decide_it: Callable[[], Case]) -> Case:
+        versions = RunVersions(self.run.run.id, rules_version(RULES))
+        pipeline = Pipeline(RULES, versions=versions)
+        return save_file(pipeline, file_case(path, decide_it), self.run)
+
+
 @pytest.fixture
-def saver(store: Store) -> Iterator[DecisionSaver]:
-    with save_decisions(store, "decide", ("music",), RULES) as made:
-        yield made
+def saver(store: Store) -> Iterator[Saver]:
+    with saved_run(store, "decide", ("music",)) as run:
+        yield Saver(run)
 
 
 @pytest.fixture
@@ -44,11 +62,11 @@ def song(tmp_path: Path) -> Path:
     return path
 
 
-def attempt(duration_ms: int = 355_000) -> Callable[[], Case]:
+def deciding(duration_ms: int = 355_000) -> Callable[[], Case]:
     bundle = msgspec.structs.replace(
         read_bundle(golden("lead-bohemian")), artifact=Artifact(duration_ms, {"title": "as tagged"})
     )
-    return lambda: Decider(RULES).attempt(lambda: bundle)
+    return lambda: decide_bundle(Pipeline(RULES), bundle)
 
 
 def latest(store: Store, path: Path) -> DecisionRecord:
@@ -58,26 +76,26 @@ def latest(store: Store, path: Path) -> DecisionRecord:
 
 
 def test_files_that_share_evidence_keep_their_tags(
-    saver: DecisionSaver, song: Path, tmp_path: Path
+    saver: Saver, song: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "other.flac"
     other.write_bytes(b"more audio")
-    saver.decide_and_save(song, attempt(355_000))
-    case = saver.decide_and_save(other, attempt(356_000))
+    saver.decide_and_save(song, deciding(355_000))
+    case = saver.decide_and_save(other, deciding(356_000))
     assert latest(saver.store, song).evidence_hash == latest(saver.store, other).evidence_hash
     assert stored_bundle(saver.store, latest(saver.store, other)) == case.bundle
 
 
-def test_what_is_no_file_is_not_kept(saver: DecisionSaver, tmp_path: Path) -> None:
+def test_what_is_no_file_is_not_kept(saver: Saver, tmp_path: Path) -> None:
     for path in (tmp_path / "absent.flac", tmp_path):
-        saver.decide_and_save(path, attempt())
+        saver.decide_and_save(path, deciding())
     assert list(saver.store.decisions.iterate()) == []
     assert saver.store.runs.latest() is None
 
 
 @pytest.mark.parametrize("is_file", [True, False])
 def test_a_transcript_is_kept_from_its_file_or_as_it_came(
-    saver: DecisionSaver, song: Path, tmp_path: Path, is_file: bool
+    saver: Saver, song: Path, tmp_path: Path, is_file: bool
 ) -> None:
     event = MessageEvent(role="user", content="what is it?")
     recorded = tmp_path / "2026-run.jsonl"
@@ -93,7 +111,7 @@ def test_a_transcript_is_kept_from_its_file_or_as_it_came(
     assert kept.document == recorded.read_bytes()
 
 
-def test_a_transcript_that_is_gone_costs_no_decision(saver: DecisionSaver, song: Path) -> None:
+def test_a_transcript_that_is_gone_costs_no_decision(saver: Saver, song: Path) -> None:
     result = AdjudicationResult(Outcome.REVIEW, transcript="/absent.jsonl")
     saver.decide_and_save(song, lambda: Case(Decision(State.REVIEW, adjudication=result)))
     assert latest(saver.store, song).transcript_id is None

@@ -13,8 +13,8 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import VerdictKind, VerdictRecord
 from chart_binder.domain.tags import ChosenIds
 from chart_binder.jobs.decision import Decision, State
-from chart_binder.jobs.pipeline import Decider
-from chart_binder.jobs.stored_decisions import save_decisions
+from chart_binder.jobs.pipeline import Pipeline, decide_bundle, file_case, save_file
+from chart_binder.jobs.stored_decisions import RunVersions, rules_version, saved_run
 from chart_binder.jobs.write import Plan, Planned, Planner, WriteReport, WriteStatus, writable_ids
 from chart_binder.jobs.write_albums import albums_in, plan_album
 from chart_binder.llm.result import AdjudicationResult, Outcome
@@ -73,10 +73,12 @@ def decided(tmp_path: Path) -> Iterator[tuple[Store, list[Path]]]:
     """The files of an album with their decisions in a store."""
     files = sampler_files(tmp_path / "music", "flac", with_ids=False, songs=CERTAIN)
     with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
-        with save_decisions(store, "decide", [], RulesConfig()) as saver:
+        with saved_run(store, "decide", []) as run:
+            versions = RunVersions(run.run.id, rules_version(RulesConfig()))
+            pipeline = Pipeline(RulesConfig(), versions=versions)
             for file, song in zip(files, CERTAIN, strict=True):
-                case = Decider(RulesConfig()).decide(read_bundle(bundle(song)))
-                saver.decide_and_save(file, partial(lambda each: each, case))
+                decide_it = partial(decide_bundle, pipeline, read_bundle(bundle(song)))
+                save_file(pipeline, file_case(file, decide_it), run)
         yield store, files
 
 

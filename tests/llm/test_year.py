@@ -12,7 +12,7 @@ from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.patches import FIRST_RELEASE, THE_RECORDING, Patch, apply_patches
 from chart_binder.domain.verdict import SaidBy
 from chart_binder.jobs.decision import State
-from chart_binder.jobs.pipeline import Decider
+from chart_binder.jobs.pipeline import Pipeline, decide_bundle
 from chart_binder.jobs.transcripts import replay
 from chart_binder.llm.evidence_markdown import evidence_markdown
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
@@ -173,9 +173,9 @@ def answered(outcome: Outcome, **fields: Any) -> AdjudicationResult:
 
 
 def test_a_verified_answer_makes_the_year_certain_and_leaves_the_group() -> None:
-    plain = Decider(RULES).decide(evidence()).decision
-    decider = Decider(RULES, Answering(answered(Outcome.ACCEPTED)), asks_years=True)
-    decision = decider.decide(evidence()).decision
+    plain = decide_bundle(Pipeline(RULES), evidence()).decision
+    pipeline = Pipeline(RULES, Answering(answered(Outcome.ACCEPTED)), asks_years=True)
+    decision = decide_bundle(pipeline, evidence()).decision
     assert decision.first_release
     assert decision.first_release.year_certain
     assert decision.first_release.by is SaidBy.FACTS
@@ -191,15 +191,20 @@ def test_a_verified_answer_makes_the_year_certain_and_leaves_the_group() -> None
 @pytest.mark.parametrize("outcome", [Outcome.REVIEW, Outcome.REJECTED, Outcome.ERROR])
 def test_any_other_answer_leaves_year_and_decision_as_they_are(outcome: Outcome) -> None:
     result = answered(outcome, problem="one more source")
-    decision = Decider(RULES, Answering(result), asks_years=True).decide(evidence()).decision
-    plain = Decider(RULES).decide(evidence()).decision
+    decision = decide_bundle(
+        Pipeline(RULES, Answering(result), asks_years=True), evidence()
+    ).decision
+    plain = decide_bundle(Pipeline(RULES), evidence()).decision
     assert decision == replace(plain, year_answer=result)
     assert decision.state is State.DECIDED
 
 
 def test_a_model_is_asked_for_years_only_where_that_is_wanted() -> None:
-    decider = Decider(RULES, Answering(answered(Outcome.ACCEPTED)))
-    assert decider.decide(evidence()).decision == Decider(RULES).decide(evidence()).decision
+    pipeline = Pipeline(RULES, Answering(answered(Outcome.ACCEPTED)))
+    assert (
+        decide_bundle(pipeline, evidence()).decision
+        == decide_bundle(Pipeline(RULES), evidence()).decision
+    )
 
 
 def test_a_run_about_a_year_is_recorded_and_replayed(tmp_path: Path) -> None:
@@ -208,8 +213,8 @@ def test_a_run_about_a_year_is_recorded_and_replayed(tmp_path: Path) -> None:
         adjudicator = ReActAdjudicator(
             config, chat=Table(Robot(), None), tools=tools, record=tmp_path
         )
-        decider = Decider(RULES, adjudicator, asks_years=True)
-        decision = decider.decide(world.evidence.bundle).decision
+        pipeline = Pipeline(RULES, adjudicator, asks_years=True)
+        decision = decide_bundle(pipeline, world.evidence.bundle).decision
     again = replay(next(tmp_path.iterdir()))
     assert decision.year_answer
     assert (again.outcome, again.facts) == (Outcome.ACCEPTED, decision.year_answer.facts)
@@ -248,7 +253,7 @@ def test_facts_date_the_first_release_although_the_group_stays_open(
             evidence=bundle.document, max_iterations=4,
         )  # fmt: skip
         assert result.outcome is Outcome.REVIEW
-        decision = Decider(RULES, Answering(result)).decide(bundle.bundle).decision
+        decision = decide_bundle(Pipeline(RULES, Answering(result)), bundle.bundle).decision
         assert decision.first_release
         assert (decision.first_release.date == date) is is_dated, result.problem
         assert (decision.first_release.by is SaidBy.FACTS) is is_dated

@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 from chart_binder import plugins
 from chart_binder.config import FetchConfig, LLMConfig, RulesConfig, SearxngConfig, WikipediaConfig
 from chart_binder.domain.verdict import FirstRelease
-from chart_binder.jobs.pipeline import Decider
+from chart_binder.jobs.pipeline import Pipeline, decide_bundle
 from chart_binder.llm.react_adjudicator import ReActAdjudicator, RunSetup
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.conversation import ChatModel, GenerationOptions, Message, Reply
@@ -311,8 +311,8 @@ def play(world: World, chat: str = "robot", reader: str = "honest") -> Played:
         setup = RunSetup(reads_prose=reader != "none")
         adjudicator = ReActAdjudicator(config, chat=table, tools=tools, setup=setup)
         bundle, started = world.evidence.bundle, time.monotonic()
-        decider = Decider(RulesConfig(), adjudicator, asks_years=world.set in YEAR_SETS)
-        decision = decider.decide(bundle).decision
+        pipeline = Pipeline(RulesConfig(), adjudicator, asks_years=world.set in YEAR_SETS)
+        decision = decide_bundle(pipeline, bundle).decision
         seconds = time.monotonic() - started
         assert decision.model_answer is not None
         first = decision.first_release if decision.year_answer else None

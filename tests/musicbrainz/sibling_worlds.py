@@ -10,8 +10,11 @@ from uuid import NAMESPACE_URL, uuid5
 from chart_binder.config import RulesConfig
 from chart_binder.domain.tags import TrackTags
 from chart_binder.jobs.decision import Case
-from chart_binder.jobs.gather import SiblingNeed, gather_evidence
-from chart_binder.jobs.pipeline import Decider
+from chart_binder.jobs.gather import (
+    MusicBrainzEvidence,
+    SiblingNeed,
+)
+from chart_binder.jobs.pipeline import Pipeline, attempt, decide_bundle
 from chart_binder.musicbrainz.source import MusicBrainzSource
 from rules.making import ARTIST, document, records
 from servers.musicbrainz import Behave, MusicBrainzStandIn
@@ -134,8 +137,8 @@ def served(world: World, behave: Behave | None = None) -> MusicBrainzStandIn:
 
 def decided(source: MusicBrainzSource, tags: TrackTags, when: str = "when_needed") -> Case:
     """Decide a file by rules, with siblings as the program looks them up."""
-    need = SiblingNeed(when, RULES)
-    return Decider(RULES).attempt(lambda: gather_evidence(source, tags, need))
+    by_tags = MusicBrainzEvidence(source, SiblingNeed(when, RULES)).by_tags
+    return attempt(lambda: decide_bundle(Pipeline(RULES), by_tags(tags)))
 
 
 def siblings_in(case: Case) -> Iterator[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from chart_binder.domain.tags import TrackTags
 from chart_binder.jobs.decision import Case, State
-from chart_binder.jobs.pipeline import Decider
+from chart_binder.jobs.pipeline import Pipeline, attempt, decide_bundle
 from musicbrainz.harness import Harness, StoreInMemory
 from musicbrainz.sibling_worlds import RULES, World, decided, mbid, said_of, served, worlds
 from rules.making import cases
@@ -87,7 +87,7 @@ def test_the_other_files_of_an_album_tell_which_artist_is_meant(
     with served(world) as server:
         source = Harness(StoreInMemory(), server).source()
         gather = source.together(files)
-        case = Decider(RULES).attempt(lambda: gather(files[0]))
+        case = attempt(lambda: decide_bundle(Pipeline(RULES), gather(files[0])))
         for each in files:
             gather(each)
         assert source.requests <= 3 * len(files) + 3

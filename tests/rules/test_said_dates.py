@@ -7,7 +7,7 @@ import pytest
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import OverrideRecord
-from chart_binder.jobs.pipeline import Decider
+from chart_binder.jobs.pipeline import Overrides, Pipeline, decide_bundle
 from golden.bundles import year_only_single
 
 BUNDLE = read_bundle(year_only_single())
@@ -22,8 +22,10 @@ def decided(**said: Any) -> tuple[str, str, str | None, str, bool, bool]:
     """Return state, who decided, the record, the date, and whether a person makes it certain."""
     names = {"crg_mbid": None, "rr_mbid": None, "reason": "so", "set_at_utc": "2026"}
     override = OverrideRecord(**(names | {"recording_mbid": RECORDING.mb_recording_id} | said))
-    decider = Decider(RulesConfig(), overrides=lambda: {override.recording_mbid: override})
-    decision = decider.decide(BUNDLE).decision
+    pipeline = Pipeline(
+        RulesConfig(), overrides=Overrides(lambda: {override.recording_mbid: override})
+    )
+    decision = decide_bundle(pipeline, BUNDLE).decision
     assert decision.overruled_at == "2026"
     first = decision.first_release
     assert first is not None

@@ -32,25 +32,42 @@ from chart_binder.domain.evidence_json import read_bundle, unknown_words
 from chart_binder.domain.vocabulary import country_code
 from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text, read_file
-from chart_binder.jobs import stored_decisions
-from chart_binder.jobs.decision import WAITING_STATES, Case, Cause, Decision, State, tagged_year
-from chart_binder.jobs.explain import decide_by_stored_run
+from chart_binder.jobs.decision import (
+    WAITING_STATES,
+    Case,
+    Cause,
+    Decision,
+    FileCase,
+    FileOutcome,
+    State,
+    tagged_year,
+)
 from chart_binder.jobs.gather import MAX_FAILED_LOOKUPS
-from chart_binder.jobs.pipeline import Decider, as_stored, no_overrides, none_merged, with_tags
+from chart_binder.jobs.pipeline import (
+    Overrides,
+    Pipeline,
+    attempt,
+    decide_bundle,
+    decide_file,
+    explain_file,
+    save_file,
+    unreadable_case,
+)
+from chart_binder.jobs.stored_decisions import LazyRun, saved_run
 from chart_binder.llm.events import ResultEvent
 from chart_binder.react.transcript import AnyEvent, ReplyEvent, StepEvent
 from chart_binder.store import open_store
 from chart_binder.wiring import (
-    decider,
-    evidence_of_files,
+    MusicBrainzOverrides,
+    musicbrainz_evidence,
     overrides,
-    reads_prose,
+    rules_and_model,
+    run_versions,
     transcripts_folder,
 )
 
 if TYPE_CHECKING:
     from chart_binder.jobs.batch.report import Tally
-    from chart_binder.jobs.batch.run import CircuitBreaker
     from chart_binder.store import Store
 
 _STATUS = dict.fromkeys(WAITING_STATES, 3) | {State.DECIDED: 0, State.ERROR: 1}
@@ -107,7 +124,7 @@ def decide(session: options.Session, paths: tuple[str, ...], evidence: tuple[str
     results = _Results(session.as_json)
     if not session.verbosity:
         results.lines = _without_repeats(partial(decision_text.decision_lines, brief=True))
-    return _decide_all(session, paths, evidence, results, keeps=True)
+    return _decide_all(session, paths, evidence, results, saves=True)
 
 
 def _without_repeats(
@@ -153,9 +170,8 @@ def explain(
         yield from decision_text.explanation_lines(path, case, rules, whole=session.verbosity > 0)
 
     more = partial(decision_text.explanation_object, rules_config=rules)
-    return _decide_all(
-        session, paths, evidence, _Results(session.as_json, lines, more), keeps=False, again=again
-    )
+    results = _Results(session.as_json, lines, more)
+    return _decide_all(session, paths, evidence, results, saves=False, asks_model=again)
 
 
 def _decide_all(
@@ -164,58 +180,65 @@ def _decide_all(
     evidence: tuple[str, ...],
     results: _Results,
     *,
-    keeps: bool,
-    again: bool = True,
+    saves: bool,
+    asks_model: bool = True,
 ) -> int:
-    """Decide what was named; if it `keeps`, decisions on files, not on bundles, are stored.
+    """Decide what was named; if it `saves`, decisions on files, not on bundles, are stored.
 
-    If not `again`, files are decided by the stored run of a model instead of a new one.
+    Unless it `asks_model`, files are decided by the stored run of a model instead of a new one.
     """
     if bool(paths) == bool(evidence):
         raise UsageError("name files or folders, or one bundle with --evidence FILE.json")
-    pipeline = live_decider(session, respects_overrides=True)
-    without_lookups = replace(pipeline, current=as_stored, merged=none_merged)
+    pipeline = live_pipeline(session)
+    without_lookups = replace(pipeline, overrides=Overrides(overrides(session.config)))
     for place in evidence:
         output.set_log_file(place)
-        results.show(place, without_lookups.attempt(partial(read_bundle_file, place)))
+        decide_it = partial(_decide_evidence, without_lookups, place)
+        results.show(place, attempt(decide_it))
     if paths:
-        _decide_files(session, pipeline, paths, results, keeps=keeps, again=again)
+        _decide_files(session, pipeline, paths, results, saves=saves, asks_model=asks_model)
     return results.status
 
 
-def live_decider(session: options.Session, *, respects_overrides: bool) -> Decider:
-    """Return the pipeline of the configuration, which shows runs of the model if asked to."""
+def live_pipeline(session: options.Session) -> Pipeline:
+    """Return the configured rules and model; the model's runs are shown if that is asked for."""
     live = LiveRun() if session.shows_run else None
-    return decider(
+    pipeline = rules_and_model(
         session.config,
         record=transcripts_folder(),
         on_event=live.on_event if live else None,
         on_token=live.on_token if live else None,
-        overruled=overrides(session.config) if respects_overrides else no_overrides,
-        asks_years=session.config.llm.ask == "year",
     )
+    return replace(pipeline, asks_years=session.config.llm.ask == "year")
+
+
+def _decide_evidence(pipeline: Pipeline, place: str) -> Case:
+    return decide_bundle(pipeline, read_bundle_file(place))
 
 
 def _decide_files(
     session: options.Session,
-    pipeline: Decider,
+    pipeline: Pipeline,
     paths: Sequence[str],
     results: _Results,
     *,
-    keeps: bool,
-    again: bool,
+    saves: bool,
+    asks_model: bool,
 ) -> None:
     # Slow to import, and not needed for a decision on an evidence bundle.
     from chart_binder.cli.runs import next_lines
-    from chart_binder.jobs.batch import FileOutcome
     from chart_binder.jobs.batch.report import Tally
-    from chart_binder.jobs.batch.run import CircuitBreaker
 
     config, named = session.config, list(options.named_paths(paths))
-    is_whole = len(named) > 1 or any(Path(one).is_dir() for one in named)
-    tally, lookups = Tally(), CircuitBreaker(max_failures=MAX_FAILED_LOOKUPS)
-    with session.open_store() as store, _saver(store, config, keeps) as saver:
-        gather = evidence_of_files(config, store)
+    is_whole = len(named) > 1 or any(Path(name).is_dir() for name in named)
+    tally, failures = Tally(), 0
+    with session.open_store() as store, _saved_run(store, saves=saves) as run:
+        pipeline = replace(
+            pipeline,
+            overrides=MusicBrainzOverrides(config),
+            evidence=musicbrainz_evidence(config, store),
+            versions=run_versions(config, run.run.id if run else ""),
+        )
         is_quiet = session.quiet or session.shows_run or not (is_whole or sys.stderr.isatty())
         after_s = 0 if is_whole else 1
         with progress([*map(Path, named)], is_quiet=is_quiet, after_s=after_s) as results.bar:
@@ -223,62 +246,46 @@ def _decide_files(
             for name, item in left:
                 results.bar.show(tally)
                 output.set_log_file(name)
-                attempt = partial(_attempt, pipeline, gather, item, None if again else store)
-                if saver:
-                    case = saver.decide_and_save(item.path, attempt)
-                else:
-                    case = with_tags(attempt(), item.path)
+                file = _decide_item(pipeline, item, None if asks_model else store)
+                case = save_file(pipeline, file, run) if run else file.case
                 outcome = FileOutcome(item.path, case.decision, tagged_year=tagged_year(case))
                 tally.add_file(outcome, None)
                 results.show(name, case)
                 results.bar.show(tally)
-                if not config.musicbrainz.offline and _is_given_up(case.decision, lookups):
+                failures = 0 if config.musicbrainz.offline else _failures(failures, case.decision)
+                if failures == MAX_FAILED_LOOKUPS:
                     break
-        written_next = paths if keeps and "-" not in paths else ()
+        next_paths = paths if saves and "-" not in paths else ()
         if is_whole:
-            _print_summary(tally, lookups, sum(1 for _ in left), written_next)
-        elif written_next and not session.as_json:
+            not_tried = sum(1 for _ in left) if failures == MAX_FAILED_LOOKUPS else None
+            _print_summary(tally, not_tried, next_paths)
+        elif next_paths and not session.as_json:
             output.print_notes(next_lines(tally.measures(), paths))
-        if saver:
-            saver.end(results.status)
+        if run:
+            run.end(results.status)
 
 
 @contextmanager
-def _saver(
-    store: "Store", config: Config, keeps: bool
-) -> Iterator[stored_decisions.DecisionSaver | None]:
-    if not keeps:
+def _saved_run(store: "Store", *, saves: bool) -> Iterator[LazyRun | None]:
+    if not saves:
         yield None
         return
-    version = ""
-    if config.llm.enabled:
-        version = stored_decisions.adjudicator_version(
-            config.llm, config.rules, reads_prose=reads_prose(config.llm)
-        )
-    with stored_decisions.save_decisions(
-        store, "decide", options.command_line(), config.rules, version
-    ) as saver:
+    with saved_run(store, "decide", options.command_line()) as run:
         try:
-            yield saver
+            yield run
         except KeyboardInterrupt:
-            if kept := saver.counts.total():
-                output.print_notes(["", f"{counted(kept, 'file')} decided and kept"])
+            if count := run.counts.total():
+                output.print_notes(["", f"{counted(count, 'file')} decided and kept"])
             raise
 
 
-def _attempt(
-    pipeline: Decider,
-    gather: Callable[[Path], EvidenceBundle],
-    item: AudioFile | UnreadablePath,
-    stored: "Store | None",
-) -> Case:
-    """Decide a file, with the run of a model that is `stored` in place of a new one."""
+def _decide_item(
+    pipeline: Pipeline, item: AudioFile | UnreadablePath, stored: "Store | None"
+) -> FileCase:
+    """Decide a file; by the stored run of a model, if a store is passed."""
     if isinstance(item, UnreadablePath):
-        return Case(Decision(State.ERROR, error=str(item.problem), cause=Cause.FILE))
-    if stored:
-        gathered = partial(gather, item.path)
-        return decide_by_stored_run(pipeline, stored, item.path, gathered)
-    return pipeline.attempt(partial(gather, item.path))
+        return unreadable_case(item.path, item.problem)
+    return explain_file(pipeline, item.path, stored) if stored else decide_file(pipeline, item.path)
 
 
 def _named_files(named: Iterable[str]) -> Iterator[tuple[str, AudioFile | UnreadablePath]]:
@@ -287,28 +294,26 @@ def _named_files(named: Iterable[str]) -> Iterator[tuple[str, AudioFile | Unread
             yield name if item.path == Path(name) else str(item.path), item
 
 
-def _is_given_up(decision: Decision, lookups: "CircuitBreaker") -> bool:
-    """Take note of how a look-up went; return whether so many failed that no more is asked."""
+def _failures(before: int, decision: Decision) -> int:
+    """Return how many look-ups in a row have failed, with this decision."""
     if decision.cause is Cause.LOOKUP_FAILED:
-        lookups.record(decision.error)
-        lookups.ready_at = 0.0  # each look-up had its own pauses
-    elif decision.cause is not Cause.FILE:
-        lookups.record(None)
-    return lookups.is_open
+        return before + 1
+    return before if decision.cause is Cause.FILE else 0
 
 
-def _print_summary(
-    tally: "Tally", lookups: "CircuitBreaker", left: int, paths: Sequence[str]
-) -> None:
-    """Print beside the results what they come to, as a batch does, and how many were not tried."""
+def _print_summary(tally: "Tally", not_tried: int | None, paths: Sequence[str]) -> None:
+    """Print beside the results what they come to, as a batch does, and how many were not tried.
+
+    `not_tried` is None unless MusicBrainz was given up.
+    """
     from chart_binder.cli.runs import headline, measure_lines, next_lines
 
-    found = msgspec.structs.replace(tally.measures(), errors={})
-    lines = chain([headline(found)], measure_lines(found), next_lines(found, paths))
-    if lookups.is_open:
-        failed = counted(lookups.failures_in_a_row, "time")
+    measures = msgspec.structs.replace(tally.measures(), errors={})
+    lines = chain([headline(measures)], measure_lines(measures), next_lines(measures, paths))
+    if not_tried is not None:
+        failed = counted(MAX_FAILED_LOOKUPS, "time")
         why = f"stopped: MusicBrainz failed {failed} in a row, and no more is looked up"
-        why += f"; {counted(left, 'file')} not tried" if left else ""
+        why += f"; {counted(not_tried, 'file')} not tried" if not_tried else ""
         lines = chain(output.wrap(why), lines)
     output.print_notes(("", *lines))
 
@@ -342,12 +347,14 @@ def demo(session: options.Session, *, full: bool) -> int:
         output.print_lines((*output.wrap(_OPENING), ""))
     results = _Results(session.as_json, lines)
     with _demo_files() as (files, config), open_store(config.store.url) as store:
-        gather = evidence_of_files(config, store)
         on_event = _show_event if has_text and full else None
-        pipeline = decider(config, record=None, on_event=on_event)
+        pipeline = replace(
+            rules_and_model(config, record=None, on_event=on_event),
+            evidence=musicbrainz_evidence(config, store),
+        )
         for file in files:
             output.set_log_file(file.name)
-            results.show(file.name, pipeline.attempt(partial(gather, file)))
+            results.show(file.name, decide_file(pipeline, file).case)
     if has_text:
         output.print_lines(("", *(_NEXT[full:])))
     return results.status

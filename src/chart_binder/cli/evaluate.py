@@ -1,24 +1,27 @@
 """`canon eval`: score decisions, and compare first releases with a list of years."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 import click
 
 from chart_binder.cli import options, output
-from chart_binder.cli.decide import live_decider
+from chart_binder.cli.decide import live_pipeline
 from chart_binder.cli.decision_text import adjudication_lines, first_release_text
 from chart_binder.cli.progress import progress
 from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, UsageError, counted
 from chart_binder.files import path_text, read_file, read_lines
 from chart_binder.jobs import evaluate
-from chart_binder.jobs.batch import FileOutcome
 from chart_binder.jobs.batch.report import Tally
-from chart_binder.jobs.decision import Case
-from chart_binder.jobs.pipeline import Decider
-from chart_binder.wiring import evidence_by_tags
+from chart_binder.jobs.decision import (
+    Case,
+    FileOutcome,
+)
+from chart_binder.jobs.pipeline import Pipeline, decide_bundle
+from chart_binder.wiring import musicbrainz_evidence
 
 _WORST = 10
 _NOT_ENABLED = (
@@ -57,28 +60,30 @@ def eval_golden(
     """
     if (file is None) == (dates is None):
         raise UsageError("name one: a golden FILE, or a list of years with --dates FILE.csv")
-    decider = _decider(session, adjudicate=adjudicate)
+    pipeline = _pipeline(session, adjudicate=adjudicate)
     if dates is not None:
-        return _compare_years(session, dates, decider)
+        return _compare_years(session, dates, pipeline)
     assert file is not None
-    report = evaluate.evaluate(evaluate.read_golden(read_lines(file)), decider.decide)
+    report = evaluate.evaluate(
+        evaluate.read_golden(read_lines(file)), partial(decide_bundle, pipeline)
+    )
     if not report.crg.cases and not report.ill_formed:
         raise CanonError(f"{path_text(file)}: holds no case, so there is nothing to score")
     session.show(report, _report_lines(report))
     return report.status
 
 
-def _decider(session: options.Session, *, adjudicate: bool) -> Decider:
+def _pipeline(session: options.Session, *, adjudicate: bool) -> Pipeline:
     """Return the pipeline without overrides, for rules and model are scored."""
     if not adjudicate:
-        return Decider(session.config.rules)
-    decider = live_decider(session, respects_overrides=False)
-    if decider.adjudicator is None:
+        return Pipeline(session.config.rules)
+    pipeline = live_pipeline(session)
+    if pipeline.adjudicator is None:
         raise UsageError(_NO_MODEL if session.config.llm.enabled else _NOT_ENABLED)
-    return decider
+    return pipeline
 
 
-def _compare_years(session: options.Session, dates: str, decider: Decider) -> int:
+def _compare_years(session: options.Session, dates: str, pipeline: Pipeline) -> int:
     rows = list(evaluate.read_years(read_file(dates), path_text(dates)))
     with (
         session.open_store() as store,
@@ -90,8 +95,8 @@ def _compare_years(session: options.Session, dates: str, decider: Decider) -> in
             tally.add_file(FileOutcome(Path(), case.decision), None)
             bar.show(tally)
 
-        gather = evidence_by_tags(session.config, store)
-        report = evaluate.compare_years(rows, gather, decider, worst=_WORST, on_row=count)
+        gather = musicbrainz_evidence(session.config, store).by_tags
+        report = evaluate.compare_years(rows, gather, pipeline, worst=_WORST, on_row=count)
     session.show(report, _year_lines(report))
     return report.status
 

@@ -384,8 +384,9 @@ def _override_named(
             subject = named if isinstance(named, _Subject) else _look_up(session, named)
             found = kept.get(subject.recording or "")
             if subject.bundle:
-                merged = wiring.MergedOverrides(session.config)
-                found = override_for(subject.bundle, kept) or found or merged(subject.bundle, kept)
+                stored = wiring.MusicBrainzOverrides(session.config)
+                found = override_for(subject.bundle, kept) or found
+                found = found or stored.of_merged_recording(subject.bundle)
     if found is None:
         raise CanonError(f"no override is kept for {path_text(name)}; see `canon override list`")
     return found
@@ -413,7 +414,8 @@ def _look_up(session: options.Session, named: str | Path, *, asks: bool = False)
     try:
         with session.open_store() as store:
             if recording is None:
-                return _Subject(None, wiring.evidence_of_files(config, store)(Path(named)))
+                look_up = wiring.musicbrainz_evidence(config, store).of([Path(named)])
+                return _Subject(None, look_up(Path(named)))
             found = wiring.kept_evidence(config, store, recording)
             if asks and not found:
                 found = wiring.recording_evidence(config, store, recording)

@@ -1,5 +1,6 @@
 """`canon review walk`: the review queue in a terminal, with a key for each verdict."""
 
+import dataclasses
 import re
 import shlex
 import shutil
@@ -50,14 +51,17 @@ from chart_binder.jobs.review import (
 )
 from chart_binder.jobs.stored_decisions import (
     LazyRun,
-    RunVersions,
-    adjudicator_version,
     new_run,
-    rules_version,
 )
 from chart_binder.llm.events import ReadingEvent, ResultEvent
 from chart_binder.react.transcript import AnyEvent, StepEvent
-from chart_binder.wiring import decider, overrides, reads_prose, transcripts_folder
+from chart_binder.wiring import (
+    MusicBrainzOverrides,
+    rules_and_model,
+    run_versions,
+    transcripts_folder,
+    why_no_model,
+)
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
@@ -443,25 +447,21 @@ class Walk:
 
     @property
     def _has_model(self) -> bool:
-        llm = self.config.llm
-        return llm.enabled and (llm.provider == "replay" or not self.config.musicbrainz.offline)
+        return not why_no_model(self.config)
 
     def _ask_model(self, case: ReviewCase) -> _Next:
         """Ask the model about a case, and show it again with the answer unless that decides it."""
-        llm, rules = self.config.llm, self.config.rules
+        llm = self.config.llm
         self._say(f"asking {llm.model_id}; Ctrl-C: back")
-        pipeline = decider(
-            self.config,
-            record=transcripts_folder(),
-            on_event=_print_step,
-            overruled=overrides(self.config),
+        run = LazyRun(self.store, new_run("review", options.command_line()))
+        pipeline = dataclasses.replace(
+            rules_and_model(self.config, record=transcripts_folder(), on_event=_print_step),
+            overrides=MusicBrainzOverrides(self.config),
+            versions=run_versions(self.config, run.run.id),
             asks_years=case.is_year or llm.ask == "year",
         )
-        version = adjudicator_version(llm, rules, reads_prose=reads_prose(llm))
-        run = LazyRun(self.store, new_run("review", options.command_line()))
-        versions = RunVersions(run.run.id, rules_version(rules), version)
         try:
-            decision = ask_model(self.store, case, pipeline, run, versions)
+            decision = ask_model(self.store, case, pipeline, run)
         except KeyboardInterrupt:
             return self._say("stopped; nothing is kept")
         self.shown.pop()

@@ -1,24 +1,37 @@
 """Decisions: their states, the causes of failures, and what a person can do about them."""
 
+import dataclasses
+import os
 import re
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import replace
 
+from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
+from chart_binder.domain.records import StoredCase
 from chart_binder.domain.verdict import (
     FirstRelease,
     OverrideRecord,
     Question,
+    SaidBy,
     SiblingLookup,
     Verdict,
 )
 from chart_binder.llm.result import AdjudicationResult
+from chart_binder.rules.decide import decide
+from chart_binder.rules.first_release import first_release, with_override
 
 _YEAR = re.compile(r"[0-9]{4}(?![0-9])")
+_NOT_A_WORD = re.compile(r"[^\w-]+")
+_DOUBTS = ("contradiction", "evidence")
+"""Checks of an answer that fail if something contradicts its facts."""
+_BY_NAME = "only the file's name says which recording it is"
 
 
 class State(StrEnum):
@@ -132,6 +145,146 @@ class Case:
     verdict: Verdict | None = None
     artifact: Artifact | None = None
     override: OverrideRecord | None = None
+
+
+class Stage(StrEnum):
+    """The stages of a file, in their order."""
+
+    READ = "read"
+    EVIDENCE = "evidence"
+    RULES = "rules"
+    ADJUDICATE = "adjudicate"
+    STORE = "store"
+    WRITE = "write"
+
+
+StageSeconds = Mapping[Stage, float]
+
+
+@dataclass(frozen=True, slots=True)
+class FileCase:
+    """A file, or a bundle from standard input (`is_given`), with its case so far.
+
+    `status_before` is the file's status before its tags were read.
+    """
+
+    path: Path
+    status_before: os.stat_result | None
+    case: Case
+    seconds: StageSeconds = field(default_factory=dict)
+    is_given: bool = False
+
+    @property
+    def evidence_hash(self) -> str:
+        """The hash of its evidence; of the cases with the same one, one is adjudicated."""
+        return self.case.decision.evidence_hash or ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """The decision on a file, or on a bundle from standard input (`is_given`).
+
+    `stored` are the records to save. `is_resumed`: an earlier run decided it. `is_answered_before`:
+    an earlier answer to the same evidence was used; if `is_unsaved`, it stays the latest decision.
+    """
+
+    path: Path
+    decision: Decision
+    stored: StoredCase | None = None
+    seconds: StageSeconds = field(default_factory=dict)
+    is_resumed: bool = False
+    is_given: bool = False
+    is_answered_before: bool = False
+    is_unsaved: bool = False
+    tagged_year: int | None = None
+
+
+def completed_case(case: Case, rules: RulesConfig) -> Case:
+    """Return a case whose decision has its trace, its first release and the names in it."""
+    decision, bundle, verdict = case.decision, case.bundle, case.verdict
+    assert bundle is not None
+    assert verdict is not None
+    used = (bundle.provenance and bundle.provenance.sources_used) or ("bundle",)
+    parts = {
+        "evh": (decision.evidence_hash or "")[:8],
+        "crg": (decision.crg_rule or "").removeprefix("CRG:"),
+        "rr": (decision.rr_rule or "").removeprefix("RR:"),
+        "src": "+".join(sorted(_NOT_A_WORD.sub("", source.casefold()) for source in used)),
+        "cfg": f"lw{rules.lead_window_days},rg{rules.reissue_long_gap_years}",
+    }
+    first = _first_release(decision, bundle, verdict, rules)
+    if case.override:
+        first = with_override(first, case.override, bundle)
+    decision = replace(
+        decision,
+        trace=";".join(f"{key}={value}" for key, value in parts.items()),
+        first_release=first,
+        overruled_at=case.override.set_at_utc if case.override else UNSET,
+    )
+    return dataclasses.replace(case, decision=_with_names(decision, bundle))
+
+
+def _with_names(decision: Decision, bundle: EvidenceBundle) -> Decision:
+    """Return a decision with the names of what it is about."""
+    groups = (group for group in bundle.groups if group.mb_rg_id == decision.crg_mbid)
+    group = next(groups, None)
+    primary, secondary = group.types if group else (None, ())
+    return replace(
+        decision,
+        artist=bundle.performer.name,
+        title=bundle.recording_title
+        or next((recording.title for recording in bundle.recording_candidates), None),
+        crg_title=group.title if group else None,
+        crg_type=" + ".join(filter(None, (primary, *secondary))) or None,
+        siblings=SiblingLookup(
+            looked_up=bundle.siblings == "looked_up",
+            found=sum(recording.is_sibling for recording in bundle.recording_candidates),
+            said=bundle.sibling_lookup,
+        ),
+    )
+
+
+def _first_release(
+    decision: Decision, bundle: EvidenceBundle, verdict: Verdict, rules: RulesConfig
+) -> FirstRelease | None:
+    """Return the first release, by the verified facts too unless something contradicts them."""
+    result = decision.model_answer
+    is_taken = not decision.year_answer or decision.year_answer.is_accepted
+    first = first_release(bundle, verdict, rules)
+    is_doubted = result and any(
+        not check.passed and check.name in _DOUBTS for check in result.checks
+    )
+    if result and is_taken and not is_doubted:
+        first = first_by_facts(bundle, first, result, rules)
+    if first and bundle.is_named_by_file and decision.state is not State.DECIDED:
+        return replace(first, year_certain=False, because=_BY_NAME)
+    return first
+
+
+def first_by_facts(
+    bundle: EvidenceBundle,
+    first: FirstRelease | None,
+    result: AdjudicationResult,
+    rules: RulesConfig,
+    *,
+    are_accepted: bool = False,
+) -> FirstRelease | None:
+    """Return the first release with the verified facts of an answer that change it.
+
+    They need sources enough, unless a person accepted them.
+    """
+    if not any(fact.verified for fact in result.facts):
+        return first
+    from chart_binder.llm.open_case import with_facts  # compiles 0.1 s of expressions
+
+    patched = with_facts(bundle, result.facts, rules, are_accepted=are_accepted)
+    if patched is bundle:
+        return first
+    by_facts = first_release(patched, decide(patched, rules), rules)
+    if by_facts is None or by_facts == first:
+        return first
+    suffix = "" if patched.stated_first else ", with the verified facts in"
+    return replace(by_facts, because=f"{by_facts.because}{suffix}", by=SaidBy.FACTS)
 
 
 def tagged_year(case: Case) -> int | None:

@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.records import DecisionRecord, UnreadDecision
 from chart_binder.errors import DamagedRecordError
-from chart_binder.jobs.batch import Album, FileOutcome, Worker
+from chart_binder.jobs.batch import (
+    Album,
+    Worker,
+)
 from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck, is_answer
-from chart_binder.jobs.decision import NOT_ATTEMPTED, Cause, Decision, State
+from chart_binder.jobs.decision import (
+    NOT_ATTEMPTED,
+    Cause,
+    Decision,
+    FileOutcome,
+    State,
+)
 from chart_binder.jobs.stored_decisions import (
     bundle_with_tags,
     earlier_decision,
@@ -121,7 +130,7 @@ class DriftCheck:
         for case in album.open_cases:
             answer = stored.before.adjudication if stored.before else None
             adjudicator = stored.record.adjudicator if stored.record else None
-            is_of_today = adjudicator == self.worker.versions.adjudicator
+            is_of_today = adjudicator == self.worker.pipeline.versions.adjudicator
             if not (is_of_today and answer and is_answer(answer)):
                 answer = self.answers.get(case.evidence_hash)
             return self.worker.apply_answer(case, answer) if answer else None
@@ -136,7 +145,7 @@ class DriftCheck:
         causes = []
         if before.evidence_hash != after.evidence_hash:
             causes.append(DriftCause.EVIDENCE)
-        if record.rules_version != self.worker.versions.rules:
+        if record.rules_version != self.worker.pipeline.versions.rules:
             causes.append(DriftCause.RULES)
         if not causes:
             causes.append(DriftCause.MODEL if after.adjudication else DriftCause.RULES)

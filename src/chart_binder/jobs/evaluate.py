@@ -22,7 +22,7 @@ from chart_binder.domain.vocabulary import bare_id, isrc, non_blank
 from chart_binder.errors import CanonError, EvidenceError
 from chart_binder.jobs.decision import Case, Cause, Decision, State
 from chart_binder.jobs.gather import limited_lookup
-from chart_binder.jobs.pipeline import LLM_ADJUDICATION, Decider
+from chart_binder.jobs.pipeline import LLM_ADJUDICATION, Pipeline, attempt, decide_bundle
 from chart_binder.rules import representative
 from chart_binder.rules.decide import MANUAL_OVERRIDE
 from chart_binder.rules.premiere import RULES, STATED_PREMIERE
@@ -513,13 +513,17 @@ def _row(line: int, values: dict[str, str]) -> ListedYear | InvalidLine:
 def compare_years(
     rows: Iterable[ListedYear | InvalidLine],
     gather: Callable[[TrackTags], EvidenceBundle],
-    decider: Decider,
+    pipeline: Pipeline,
     *,
     worst: int,
     on_row: Callable[[Case], None] = lambda _: None,
 ) -> YearReport:
     """Decide every row and compare its year, until three look-ups in a row fail."""
     look_up = limited_lookup(gather)
+
+    def decide(tags: TrackTags) -> Case:
+        return decide_bundle(pipeline, look_up(tags))
+
     compared: list[tuple[ComparedYear, Case]] = []
     ill_formed: list[InvalidLine] = []
     for row in rows:
@@ -528,7 +532,7 @@ def compare_years(
             continue
         codes = (row.isrc,) if row.isrc else ()
         tags = TrackTags(title=row.title, artist=row.artist, isrcs=codes)
-        case = decider.attempt(partial(look_up, tags))
+        case = attempt(partial(decide, tags))
         first = case.decision.first_release
         why_not = case.decision.failure or "no official, dated release of it is known"
         off, problem = (first.year - row.year, None) if first else (None, why_not)

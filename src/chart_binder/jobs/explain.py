@@ -1,11 +1,8 @@
 """Explain a decision: appearances of candidates, the lead window, and why each other one lost."""
 
-import dataclasses
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -16,43 +13,12 @@ from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.verdict import Decided, Open, Rival
 from chart_binder.domain.vocabulary import ReleaseGroupId, ReleaseId
 from chart_binder.jobs.decision import Case
-from chart_binder.jobs.pipeline import Decider, case_or_error
-from chart_binder.jobs.stored_decisions import current_decision, read_decision
 from chart_binder.rules.candidates import Candidate, candidates_in
 from chart_binder.rules.contest import candidates_meant, contest_of
 from chart_binder.rules.explain import explain_losers
 from chart_binder.rules.premiere import apply_rules
 from chart_binder.rules.recordings import sorted_recordings
 from chart_binder.rules.representative import first_by_content
-
-if TYPE_CHECKING:
-    from chart_binder.store import Store
-
-_NO_RUN = (
-    "no run of a model on this evidence is stored: `canon decide` asks one and keeps its answer,"
-    " `canon explain --again` asks one and keeps none"
-)
-
-
-def decide_by_stored_run(
-    decider: Decider, store: "Store", path: Path, gather: Callable[[], EvidenceBundle]
-) -> Case:
-    """Decide a file without asking a model: by the stored run on this evidence, if there is one."""
-
-    def decide() -> Case:
-        case = decider.decide_by_rules(gather())
-        if not isinstance(case.verdict, Open) or case.verdict.proposal:
-            return case
-        kept = current_decision(store, path)
-        is_same = kept is not None and kept.evidence_hash == case.decision.evidence_hash
-        result = read_decision(kept).adjudication if kept and is_same else None
-        if result:
-            return decider.apply_answer(case, result)
-        if not decider.needs_adjudicator(case):
-            return case
-        return dataclasses.replace(case, decision=replace(case.decision, hint=_NO_RUN))
-
-    return case_or_error(decide)
 
 
 class DateSource(msgspec.Struct, frozen=True):

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from chart_binder.audio.file_access import no_audio
-from chart_binder.audio.reading import read_names, require_identity
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.records import DecisionRecord
 from chart_binder.domain.tags import TrackTags
@@ -72,24 +71,17 @@ NOT_NEEDED = "not looked up: the rules need none"
 _NEVER = "not looked up: [musicbrainz] siblings is never"
 
 
-def gather_evidence(
-    source: "MusicBrainzSource", tags: TrackTags, need: SiblingNeed
-) -> EvidenceBundle:
-    """Return the evidence about a file, with siblings if needed. Raises as `gather` does."""
-    return need.widened(source.gather(tags), source.with_siblings)
-
-
 def limited_lookup(
     look_up: Callable[[T], EvidenceBundle], why_not: str = _GIVEN_UP
 ) -> Callable[[T], EvidenceBundle]:
     """Return a look-up that is not made after three failures in a row, but raises `why_not`."""
     failures: list[str] = []
 
-    def limited(what: T) -> EvidenceBundle:
+    def limited(subject: T) -> EvidenceBundle:
         if len(failures) == MAX_FAILED_LOOKUPS:
             raise LookupFailedError(why_not.format(count=len(failures), last=failures[-1]))
         try:
-            found = look_up(what)
+            bundle = look_up(subject)
         except LookupFailedError as error:
             failures.append(str(error))
             raise
@@ -97,24 +89,44 @@ def limited_lookup(
             failures.clear()  # that, too, is an answer
             raise
         failures.clear()
-        return found
+        return bundle
 
     return limited
 
 
-class AlbumEvidence(Protocol):
-    """Where the evidence for the files of an album comes from."""
+class EvidenceSource(Protocol):
+    """Where the evidence for files comes from."""
 
     def of(self, paths: Sequence[Path]) -> EvidenceLookup:
-        """Read the files, and return what looks up the evidence of each; raises nothing yet."""
+        """Read the files of an album, and return what looks up the evidence of each.
+
+        Only the function returned raises: `CanonError` for a file that has no evidence.
+        """
 
     @property
     def requests(self) -> int:
         """Requests that this process has sent to MusicBrainz."""
 
 
+def tags_or_error(path: Path) -> TrackTags | CanonError:
+    """Return the tags that identify a file's recording, or why they do not."""
+    # Slow to import, and not needed for a decision on an evidence bundle.
+    from chart_binder.audio.reading import read_names, require_identity
+
+    def unreadable(error: Exception) -> AudioError:
+        return no_audio(path, f"cannot be read: {type(error).__name__}: {error}")
+
+    try:
+        with wrap_plugin_errors(unreadable, CanonError):  # the reader of tags is a library
+            tags = read_names(path)
+        require_identity(tags, path)
+    except CanonError as error:
+        return error
+    return tags
+
+
 @dataclass(frozen=True, slots=True)
-class SourceEvidence:
+class MusicBrainzEvidence:
     """Evidence from MusicBrainz by the tags of files, with siblings where there is `need`."""
 
     source: "MusicBrainzSource"
@@ -124,6 +136,10 @@ class SourceEvidence:
     def requests(self) -> int:
         """Requests since the process began, failed tries included."""
         return self.source.requests
+
+    def by_tags(self, tags: TrackTags) -> EvidenceBundle:
+        """Return the evidence about one recording. Raises as `MusicBrainzSource.gather` does."""
+        return self.need.widened(self.source.gather(tags), self.source.with_siblings)
 
     def of(self, paths: Sequence[Path]) -> EvidenceLookup:
         """Read the tags of all files, and return what looks up each; requests are shared."""
@@ -146,33 +162,18 @@ class SourceEvidence:
                 if self.need(bundle):
                     yield bundle
 
-        widen = cache(lambda: self.source.siblings_together([*in_need()]))
+        siblings = cache(lambda: self.source.siblings_together([*in_need()]))
 
-        def siblings(bundle: EvidenceBundle) -> EvidenceBundle:
-            return widen()(bundle)
+        def widen(bundle: EvidenceBundle) -> EvidenceBundle:
+            return siblings()(bundle)
 
         def look_up(path: Path) -> EvidenceBundle:
             tags = tags_of[path]
             if isinstance(tags, CanonError):
                 raise tags
-            return self.need.widened(gather(tags), siblings)
+            return self.need.widened(gather(tags), widen)
 
         return look_up
-
-
-def tags_or_error(path: Path) -> TrackTags | CanonError:
-    """Return what identifies a file's recording, or why that is not known."""
-
-    def defect(error: Exception) -> AudioError:
-        return no_audio(path, f"cannot be read: {type(error).__name__}: {error}")
-
-    try:
-        with wrap_plugin_errors(defect, CanonError):  # the reader of tags is a library
-            tags = read_names(path)
-        require_identity(tags, path)
-    except CanonError as error:
-        return error
-    return tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,20 +186,20 @@ class StoredEvidence:
     def of(self, paths: Sequence[Path]) -> EvidenceLookup:
         """Return what finds the stored evidence of each file, all of it read at once."""
         names = {path: path_bytes(path) for path in paths}
-        history = self.store.decisions.histories(names.values())
-        kept: dict[Path, tuple[DecisionRecord, str]] = {}
+        histories = self.store.decisions.histories(names.values())
+        latest: dict[Path, tuple[DecisionRecord, str]] = {}
         for path, name in names.items():
-            for one in history.get(name, ()):
+            for record in histories.get(name, ()):
                 # Evidence stays valid if a later look-up failed.
-                if isinstance(one, DecisionRecord) and one.evidence_hash:
-                    kept.setdefault(path, (one, one.evidence_hash))
-        evidence = self.store.evidence.of({known for _, known in kept.values()})
+                if isinstance(record, DecisionRecord) and record.evidence_hash:
+                    latest.setdefault(path, (record, record.evidence_hash))
+        evidence = self.store.evidence.of({hash_ for _, hash_ in latest.values()})
 
         def look_up(path: Path) -> EvidenceBundle:
-            one, known = kept.get(path, (None, ""))
-            if one is None or known not in evidence:
+            record, hash_ = latest.get(path, (None, ""))
+            if record is None or hash_ not in evidence:
                 problem = "no evidence is stored for it: look it up without --frozen first"
                 raise NotLookedUpError(problem)
-            return bundle_with_tags(one, evidence[known])
+            return bundle_with_tags(record, evidence[hash_])
 
         return look_up

@@ -31,12 +31,21 @@ from chart_binder.domain.records import (
 from chart_binder.domain.verdict import Decided, Open, OverrideRecord, Question, Verdict
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
-from chart_binder.jobs.decision import WAITING_STATES, Decision, State
+from chart_binder.jobs.decision import (
+    WAITING_STATES,
+    Decision,
+    State,
+    first_by_facts,
+)
 from chart_binder.jobs.explain import reason_alone
-from chart_binder.jobs.pipeline import Decider, first_by_facts, override_for
+from chart_binder.jobs.pipeline import (
+    Pipeline,
+    attempt,
+    decide_bundle,
+    override_for,
+)
 from chart_binder.jobs.stored_decisions import (
     LazyRun,
-    RunVersions,
     bundle_with_tags,
     current_decisions,
     is_below,
@@ -218,9 +227,7 @@ def can_be_asked(case: ReviewCase) -> bool:
     return not is_named and (case.is_year or bool(case.decision.questions))
 
 
-def ask_model(
-    store: "Store", case: ReviewCase, decider: Decider, run: LazyRun, versions: RunVersions
-) -> Decision:
+def ask_model(store: "Store", case: ReviewCase, pipeline: Pipeline, run: LazyRun) -> Decision:
     """Ask a model about a case, and store what comes of it for all files with its evidence.
 
     Raises `CanonError` for a failed run, of which nothing is stored.
@@ -229,7 +236,7 @@ def ask_model(
     if evidence is None:
         raise StoreError(f"{case.path}: its evidence is not stored: `canon decide` gathers it anew")
     gathered = bundle_with_tags(case.kept, evidence)  # without what an earlier answer brought in
-    made = decider.attempt(lambda: gathered)
+    made = attempt(lambda: decide_bundle(pipeline, gathered))
     answer = made.decision.model_answer
     is_failed = answer is not None and answer.outcome is Outcome.ERROR
     if problem := (answer.problem if answer and is_failed else made.decision.failure):
@@ -239,7 +246,7 @@ def ask_model(
     for kept in same_evidence(store, case.kept):
         bundle = msgspec.structs.replace(made.bundle, artifact=stored_artifact(kept))
         of_file = dataclasses.replace(made, bundle=bundle)
-        record, found, transcript = stored_case(of_file, case.path, None, versions)
+        record, found, transcript = stored_case(of_file, case.path, None, pipeline.versions)
         read = {"path": kept.path, "file_size": kept.file_size, "file_mtime_ns": kept.file_mtime_ns}
         store.decisions.put(msgspec.structs.replace(record, **read), found, transcript)
         run.counts[made.decision.state] += 1

@@ -7,7 +7,7 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -34,7 +34,6 @@ from chart_binder.domain.records import (
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError, end_status
 from chart_binder.files import decode_json, read_file
 from chart_binder.jobs.decision import Case, Cause, Decision, State
-from chart_binder.jobs.pipeline import with_tags
 from chart_binder.llm.prompt import configured_prompt
 from chart_binder.llm.result import Outcome
 from chart_binder.react.transcript import record_in
@@ -68,6 +67,9 @@ class RunVersions:
     run_id: str
     rules: str
     adjudicator: str = ""
+
+
+NO_RUN = RunVersions("", "")
 
 
 @dataclass(slots=True)
@@ -214,58 +216,15 @@ def _transcript(decision: Decision) -> TranscriptRecord | None:
     return TranscriptRecord(new_id(), lines.getvalue())
 
 
-@dataclass(slots=True, kw_only=True)
-class DecisionSaver(LazyRun):
-    """Saves the decisions of one run; the run itself is saved with its first decision."""
-
-    versions: RunVersions
-
-    def decide_and_save(self, path: Path, attempt: Callable[[], Case]) -> Case:
-        """Decide the file at `path` by `attempt`, and save that, unless it is no audio file.
-
-        If saving fails, the case returned is an error that says so and holds the decision.
-        """
-        before = file_status(path)  # before its tags are read
-        case = with_tags(attempt(), path)
-        if before is not None and is_stored(path, case.decision):
-            case = self._saved(path, before, case)
-        self.counts[case.decision.state] += 1
-        return case
-
-    def _saved(self, path: Path, before: os.stat_result, case: Case) -> Case:
-        records = stored_case(case, path, before, self.versions)
-        try:
-            self.begin()
-            answer = earlier_decision(self.store, records[0], case.decision)
-            if answer is None:
-                self.store.decisions.put(*records)
-            elif not case.decision.failure:
-                case = replace(case, decision=answer)
-        except StoreError as error:
-            failed = case.decision.failure
-            said = f"{failed}; nor can that be kept" if failed else "decided, not kept"
-            changes = {"state": State.ERROR, "error": f"{said}: {error}", "cause": Cause.STORE}
-            return replace(case, decision=msgspec.structs.replace(case.decision, **changes))
-        return case
-
-
 @contextmanager
-def save_decisions(
-    store: "Store",
-    command: str,
-    arguments: Sequence[str],
-    rules: RulesConfig,
-    adjudicator: str = "",
-) -> Iterator[DecisionSaver]:
-    """Yield a saver for the decisions of one run; save how the run ended if it is cut short."""
-    run = new_run(command, arguments)
-    versions = RunVersions(run.id, rules_version(rules), adjudicator)
-    saver = DecisionSaver(store, run, versions=versions)
+def saved_run(store: "Store", command: str, arguments: Sequence[str]) -> Iterator[LazyRun]:
+    """Yield a run to save decisions under; save how it ended if it is cut short."""
+    run = LazyRun(store, new_run(command, arguments))
     try:
-        yield saver
+        yield run
     except (KeyboardInterrupt, OSError, CanonError) as error:
         with suppress(StoreError):  # the first error is the one to report
-            saver.end(end_status(error))
+            run.end(end_status(error))
         raise
 
 

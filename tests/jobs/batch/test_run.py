@@ -13,7 +13,11 @@ from chart_binder.domain.evidence_json import evidence_hash, read_bundle
 from chart_binder.domain.records import RunRecord, new_id, now_utc
 from chart_binder.domain.verdict import Verdict
 from chart_binder.errors import LookupFailedError
-from chart_binder.jobs.batch import Album, FileOutcome, ThreadExecutor, Worker
+from chart_binder.jobs.batch import (
+    Album,
+    ThreadExecutor,
+    Worker,
+)
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck
 from chart_binder.jobs.batch.run import (
@@ -23,9 +27,13 @@ from chart_binder.jobs.batch.run import (
     OutcomeBuffer,
     TagWriter,
 )
-from chart_binder.jobs.decision import Cause, State
+from chart_binder.jobs.decision import (
+    Cause,
+    FileOutcome,
+    State,
+)
 from chart_binder.jobs.gather import EvidenceLookup
-from chart_binder.jobs.pipeline import Decider, no_overrides
+from chart_binder.jobs.pipeline import Pipeline
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_bundle
 from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.llm.result import AdjudicationResult, Outcome
@@ -117,13 +125,13 @@ def batch_of(
     asked: str = "adjudicator",
 ) -> tuple[BatchRun, list[FileOutcome]]:
     versions = RunVersions(new_id(), rules_version(KNOBS), asked)
-    worker = Worker(evidence, Decider(KNOBS, adjudicator), versions)
+    worker = Worker(Pipeline(KNOBS, adjudicator, evidence=evidence, versions=versions))
     run = RunRecord(id=versions.run_id, command="batch", started_at_utc=now_utc())
     outcomes: list[FileOutcome] = []
     batch = BatchRun(
         executor=ThreadExecutor(worker, albums, cases),
         worker=worker,
-        resume=ResumeCheck(store, versions, no_overrides),
+        resume=ResumeCheck(store, versions, dict),
         answers=AdjudicationCache(store, versions.adjudicator),
         buffer=OutcomeBuffer(store, run),
         tag_writer=TagWriter(None),

@@ -14,10 +14,16 @@ from chart_binder.domain.patches import FIRST_RELEASE, THE_RECORDING
 from chart_binder.domain.records import new_id
 from chart_binder.domain.verdict import Verdict
 from chart_binder.errors import UsageError
-from chart_binder.jobs.batch import Album, FileOutcome, Worker
+from chart_binder.jobs.batch import (
+    Album,
+    Worker,
+)
 from chart_binder.jobs.batch.years import SECONDS_A_RUN, YearQueue, is_asked_about
+from chart_binder.jobs.decision import (
+    FileOutcome,
+)
 from chart_binder.jobs.gather import EvidenceLookup
-from chart_binder.jobs.pipeline import Decider
+from chart_binder.jobs.pipeline import Pipeline, decide_by_rules
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
     current_decision,
@@ -86,7 +92,7 @@ def decided(
 ) -> tuple[Worker, list[FileOutcome]]:
     """Decide files by rules, as the first part of a batch does."""
     versions = RunVersions(new_id(), rules_version(RULES), "model")
-    worker = Worker(Gathered(songs), Decider(RULES, model), versions)
+    worker = Worker(Pipeline(RULES, model, evidence=Gathered(songs), versions=versions))
     paths = tuple(folder / name for name in songs)
     for path in paths:
         path.write_bytes(b"tiny")
@@ -101,7 +107,7 @@ def asked(
     queue = YearQueue(1, seconds)
     for one in outcomes:
         queue.takes(one)
-    return queue, {one.path.name: one for one in queue.ask(store, worker, lambda: False)}
+    return queue, {one.path.name: one for one in queue.ask(store, worker.pipeline, lambda: False)}
 
 
 def test_compilations_are_first_then_the_largest_gap_and_each_performance_once(
@@ -155,8 +161,8 @@ def test_answers_stay_when_the_same_evidence_is_decided_again(store: Store, tmp_
     _, found = asked(store, worker, outcomes)
     assert not any(is_asked_about(one.decision) for one in found.values())
     path = tmp_path / "c.flac"
-    case = worker.decider.decide_by_rules(SONGS["c.flac"])
-    again = stored_case(case, path, path.stat(), worker.versions)
+    case = decide_by_rules(worker.pipeline, SONGS["c.flac"])
+    again = stored_case(case, path, path.stat(), worker.pipeline.versions)
     kept = earlier_decision(store, again[0], case.decision)
     assert kept == found["c.flac"].decision
     assert kept.year_answer

@@ -4,26 +4,28 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from itertools import chain, groupby, islice, pairwise
 from pathlib import Path
 
 import msgspec
 
 from chart_binder.audio.file_access import AudioFile, UnreadablePath, find_audio_files
-from chart_binder.domain.records import StoredCase
-from chart_binder.jobs.decision import Case, Cause, Decision, State, tagged_year
-from chart_binder.jobs.gather import AlbumEvidence, EvidenceLookup, limited_lookup
-from chart_binder.jobs.pipeline import Decider, case_or_error, with_tags
-from chart_binder.jobs.stored_decisions import (
-    RunVersions,
-    file_status,
-    is_stored,
-    stored_case,
+from chart_binder.jobs.decision import Case, FileCase, FileOutcome, Stage, State
+from chart_binder.jobs.gather import EvidenceLookup, limited_lookup
+from chart_binder.jobs.pipeline import (
+    Pipeline,
+    adjudicate,
+    apply_answer,
+    attempt,
+    decide_by_rules,
+    finish,
+    needs_adjudicator,
+    with_tags,
 )
+from chart_binder.jobs.stored_decisions import file_status
 from chart_binder.llm.result import AdjudicationResult
 
 MAX_ALBUM_FILES = 50
@@ -31,55 +33,6 @@ MAX_ALBUM_FILES = 50
 MAX_MERGED_FILES = 24
 """Files of neighbouring folders that are looked up together: most share an artist's look-ups."""
 _ALBUM_FAILED = "not looked up, for {count} files before it failed"
-
-
-class Stage(StrEnum):
-    """The stages of a file, in their order."""
-
-    READ = "read"
-    EVIDENCE = "evidence"
-    RULES = "rules"
-    ADJUDICATE = "adjudicate"
-    STORE = "store"
-    WRITE = "write"
-
-
-StageSeconds = Mapping[Stage, float]
-
-
-@dataclass(frozen=True, slots=True)
-class FileOutcome:
-    """The decision on a file, or on a bundle from standard input (`is_given`).
-
-    `stored` are the records to save. `is_resumed`: an earlier run decided it. `is_answered_before`:
-    an earlier answer to the same evidence was used; if `is_unsaved`, it stays the latest decision.
-    """
-
-    path: Path
-    decision: Decision
-    stored: StoredCase | None = None
-    seconds: StageSeconds = field(default_factory=dict)
-    is_resumed: bool = False
-    is_given: bool = False
-    is_answered_before: bool = False
-    is_unsaved: bool = False
-    tagged_year: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OpenFile:
-    """A case that the rules left open; `file_before` is its file before the tags were read."""
-
-    path: Path
-    file_before: os.stat_result | None
-    case: Case
-    seconds: StageSeconds = field(default_factory=dict)
-    is_given: bool = False
-
-    @property
-    def evidence_hash(self) -> str:
-        """The hash of its evidence; of the cases with the same one, one is adjudicated."""
-        return self.case.decision.evidence_hash or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +43,7 @@ class AlbumResult:
     """
 
     outcomes: tuple[FileOutcome, ...] = ()
-    open_cases: tuple[OpenFile, ...] = ()
+    open_cases: tuple[FileCase, ...] = ()
     worker: str = ""
     requests: int = 0
 
@@ -155,77 +108,69 @@ def outermost_paths(named: Iterable[Path]) -> Sequence[Path]:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """Does the work of a process, in several threads; `stopping` leaves what is not begun."""
+    """Takes albums through the stages, in several threads; `stopping` leaves what is not begun."""
 
-    evidence: AlbumEvidence
-    decider: Decider
-    versions: RunVersions
+    pipeline: Pipeline
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def gather(self, album: Album) -> AlbumResult:
         """Look up the files of an album, and decide by rules."""
-        cases: list[OpenFile] = []
+        files: list[FileCase] = []
+        evidence = self.pipeline.evidence
+        assert evidence is not None
         if not self.stopping.is_set():
-            before = [file_status(path) for path in album.paths]
+            statuses = [file_status(path) for path in album.paths]
             started = time.monotonic()
-            look_up = limited_lookup(self.evidence.of(album.paths), _ALBUM_FAILED)
+            look_up = limited_lookup(evidence.of(album.paths), _ALBUM_FAILED)
             read_s = (time.monotonic() - started) / len(album.paths)
-            cases = [
+            files = [
                 self._decide(path, status, look_up, read_s)
-                for path, status in zip(album.paths, before, strict=True)
+                for path, status in zip(album.paths, statuses, strict=True)
                 if not self.stopping.is_set()
             ]
-        is_open = self.decider.needs_adjudicator
+        outcomes = [finish(self.pipeline, file) for file in files if not self._is_open(file)]
         return AlbumResult(
-            tuple(self.outcome(one) for one in cases if not is_open(one.case)),
-            tuple(one for one in cases if is_open(one.case)),
+            tuple(outcomes),
+            tuple(file for file in files if self._is_open(file)),
             f"{socket.gethostname()}:{os.getpid()}",
-            self.evidence.requests,
+            evidence.requests,
         )
 
-    def adjudicate(self, one: OpenFile) -> FileOutcome:
+    def _is_open(self, file: FileCase) -> bool:
+        return needs_adjudicator(self.pipeline, file.case)
+
+    def adjudicate(self, file: FileCase) -> FileOutcome:
         """Let the adjudicator answer an open case."""
         started = time.monotonic()
-        case = case_or_error(lambda: self.decider.adjudicate(one.case))
+        case = attempt(lambda: adjudicate(self.pipeline, file.case))
         if case.bundle is None:  # a fault: the evidence is kept all the same
-            failed = case.decision
-            changes = {"state": State.ERROR, "error": failed.error, "cause": failed.cause}
-            decision = msgspec.structs.replace(one.case.decision, **changes)
-            case = replace(one.case, decision=decision)
-        seconds = {**one.seconds, Stage.ADJUDICATE: time.monotonic() - started}
-        return self.outcome(replace(one, case=case, seconds=seconds))
+            failure = case.decision
+            changes = {"state": State.ERROR, "error": failure.error, "cause": failure.cause}
+            decision = msgspec.structs.replace(file.case.decision, **changes)
+            case = replace(file.case, decision=decision)
+        seconds = {**file.seconds, Stage.ADJUDICATE: time.monotonic() - started}
+        return finish(self.pipeline, replace(file, case=case, seconds=seconds))
 
-    def apply_answer(self, one: OpenFile, result: AdjudicationResult) -> FileOutcome:
+    def apply_answer(self, file: FileCase, result: AdjudicationResult) -> FileOutcome:
         """Decide an open case by an earlier answer to the same evidence."""
-        case = case_or_error(lambda: self.decider.apply_answer(one.case, result))
-        return replace(self.outcome(replace(one, case=case)), is_answered_before=True)
-
-    def outcome(self, one: OpenFile) -> FileOutcome:
-        """Return the outcome of a case; nothing is saved of what is no file or not looked up."""
-        decision = one.case.decision
-        is_kept = decision.cause is not Cause.NOT_LOOKED_UP and is_stored(one.path, decision)
-        before = one.file_before if is_kept else None
-        stored = stored_case(one.case, one.path, before, self.versions) if before else None
-        year = tagged_year(one.case)
-        return FileOutcome(
-            one.path, decision, stored, one.seconds, is_given=one.is_given, tagged_year=year
-        )
+        case = attempt(lambda: apply_answer(self.pipeline, file.case, result))
+        return replace(finish(self.pipeline, replace(file, case=case)), is_answered_before=True)
 
     def _decide(
-        self, path: Path, before: os.stat_result | None, look_up: EvidenceLookup, read_s: float
-    ) -> OpenFile:
+        self, path: Path, status: os.stat_result | None, look_up: EvidenceLookup, read_s: float
+    ) -> FileCase:
         moments = [time.monotonic()]
 
         def make() -> Case:
             bundle = look_up(path)
             moments.append(time.monotonic())
-            return self.decider.decide_by_rules(bundle)
+            return decide_by_rules(self.pipeline, bundle)
 
-        case = with_tags(case_or_error(make), path)
+        case = with_tags(attempt(make), path)
         moments.append(time.monotonic())
-        taken = (ended - begun for begun, ended in pairwise(moments))
-        stages = zip((Stage.EVIDENCE, Stage.RULES), taken, strict=False)
-        return OpenFile(path, before, case, {Stage.READ: read_s, **dict(stages)})
+        durations = (ended - begun for begun, ended in pairwise(moments))
+        stages = zip((Stage.EVIDENCE, Stage.RULES), durations, strict=False)
+        return FileCase(path, status, case, {Stage.READ: read_s, **dict(stages)})
 
 
 class ThreadExecutor:
@@ -242,9 +187,9 @@ class ThreadExecutor:
         """Look up an album and decide by rules."""
         return self._album_threads.submit(self._worker.gather, album)
 
-    def adjudicate(self, one: OpenFile) -> "Future[FileOutcome]":
+    def adjudicate(self, file: FileCase) -> "Future[FileOutcome]":
         """Let the adjudicator answer an open case."""
-        return self._model_threads.submit(self._worker.adjudicate, one)
+        return self._model_threads.submit(self._worker.adjudicate, file)
 
     def finish_early(self) -> None:
         """End each begun album after its current file; albums not begun come back empty."""

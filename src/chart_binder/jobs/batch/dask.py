@@ -23,8 +23,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from chart_binder.errors import CanonError, ClusterError, PluginError, UsageError
-from chart_binder.jobs.batch import Album, AlbumResult, FileOutcome, OpenFile, Worker
-from chart_binder.jobs.decision import Case, Cause, Decision, State
+from chart_binder.jobs.batch import (
+    Album,
+    AlbumResult,
+    Worker,
+)
+from chart_binder.jobs.decision import (
+    Case,
+    Cause,
+    Decision,
+    FileCase,
+    FileOutcome,
+    State,
+)
+from chart_binder.jobs.pipeline import finish
 from chart_binder.jobs.stored_decisions import file_status
 from chart_binder.react.conversation import wrap_plugin_errors
 
@@ -113,7 +125,7 @@ def gather_album(setup: PackedRun, paths: Sequence[str]) -> AlbumResult:
     return opened.worker.gather(album)
 
 
-def look_into(setup: PackedRun, waiting: OpenFile) -> FileOutcome:
+def look_into(setup: PackedRun, waiting: FileCase) -> FileOutcome:
     """Let the adjudicator answer an open case. Raises `CanonError` if this process cannot work."""
     opened = _open(setup)
     return opened.worker.adjudicate(waiting)
@@ -396,14 +408,14 @@ class DaskExecutor:
         failed = partial(self._album_failed, album)
         return self._submit(gather_album, absolute, MUSICBRAINZ, with_own_paths, failed)
 
-    def adjudicate(self, one: OpenFile) -> "Future[FileOutcome]":
+    def adjudicate(self, one: FileCase) -> "Future[FileOutcome]":
         """Let the adjudicator answer an open case."""
         return self._submit(
             look_into,
             replace(one, path=one.path.absolute()),
             MODEL,
             lambda outcome: replace(outcome, path=one.path),
-            lambda error: self.worker.outcome(replace(one, case=_killed(error, one.case))),
+            lambda error: finish(self.worker.pipeline, replace(one, case=_killed(error, one.case))),
         )
 
     def finish_early(self) -> None:
@@ -491,8 +503,8 @@ class DaskExecutor:
                 )
             return self.worker.gather(album)  # gone everywhere, as each file's error says
         case = _killed(error, Case(Decision(State.ERROR)))
-        open_cases = (OpenFile(path, file_status(path), case) for path in album.paths)
-        return AlbumResult(tuple(map(self.worker.outcome, open_cases)))
+        files = (FileCase(path, file_status(path), case) for path in album.paths)
+        return AlbumResult(tuple(finish(self.worker.pipeline, file) for file in files))
 
 
 def _killed(error: Exception, case: Case) -> Case:

@@ -20,8 +20,11 @@ from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.errors import INTERRUPTED, AudioError, DamagedRecordError
 from chart_binder.files import quoted
 from chart_binder.jobs import stored_decisions
-from chart_binder.jobs.batch import FileOutcome
-from chart_binder.jobs.decision import State, year_of
+from chart_binder.jobs.decision import (
+    FileOutcome,
+    State,
+    year_of,
+)
 from chart_binder.jobs.pipeline import override_for
 from chart_binder.jobs.write import identity_change
 from chart_binder.llm.result import FAILED_SERVICE, AdjudicationResult, Outcome

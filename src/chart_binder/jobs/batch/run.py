@@ -22,18 +22,21 @@ from chart_binder.files import absolute_path
 from chart_binder.jobs.batch import (
     Album,
     AlbumResult,
-    FileOutcome,
-    OpenFile,
-    Stage,
     ThreadExecutor,
     Worker,
 )
 from chart_binder.jobs.batch.items import BundleRequest, NoInputYet
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck
-from chart_binder.jobs.decision import Cause, Decision, State
-from chart_binder.jobs.pipeline import case_or_error
-from chart_binder.jobs.stored_decisions import earlier_decision
+from chart_binder.jobs.decision import (
+    Cause,
+    Decision,
+    FileCase,
+    FileOutcome,
+    Stage,
+    State,
+)
+from chart_binder.jobs.pipeline import attempt, decide_by_rules, finish, needs_adjudicator, save
 from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.jobs.write_albums import files_of_album
 
@@ -128,10 +131,7 @@ class OutcomeBuffer:
         """Save the outcomes, all or none, and return them. Raises `StoreError`."""
         started = time.monotonic()
         if store := self.store:
-            self._unsaved = [_with_earlier_decision(store, one) for one in self._unsaved]
-            to_save = [one.stored for one in self._unsaved if one.stored and not one.is_unsaved]
-            if to_save:
-                store.decisions.put_all(to_save)
+            self._unsaved = [*save(store, self._unsaved)]
         saved, self._unsaved = self._unsaved, []
         stored = sum(one.stored is not None for one in saved)
         share_s = (time.monotonic() - started) / max(1, stored)
@@ -151,16 +151,6 @@ class OutcomeBuffer:
             self.store.runs.measure(self.run.id, found.states, msgspec.json.encode(found))
             if status is not None:
                 self.store.runs.end(self.run.id, now_utc(), status, found.states)
-
-
-def _with_earlier_decision(store: "Store", one: FileOutcome) -> FileOutcome:
-    """Return an outcome as it will be in the store, where an earlier decision may stay."""
-    before = earlier_decision(store, one.stored[0], one.decision) if one.stored else None
-    if before is None:
-        return one
-    if one.decision.failure:
-        return replace(one, is_unsaved=True)
-    return replace(one, decision=before, is_answered_before=True, is_unsaved=True)
 
 
 @dataclass(slots=True)
@@ -332,8 +322,8 @@ class BatchRun:
     """Returns whether a file is finished elsewhere, because its year is to be asked for."""
     is_cut_short: bool = False
     _futures: dict["Future[Any]", Callable[[Any], None]] = field(default_factory=dict)
-    _waiting: deque[OpenFile] = field(default_factory=deque)
-    _adjudicated: dict[str, list[OpenFile]] = field(default_factory=dict)
+    _waiting: deque[FileCase] = field(default_factory=deque)
+    _adjudicated: dict[str, list[FileCase]] = field(default_factory=dict)
     _albums_out: int = 0
     _has_more: bool = True
     _is_idle: bool = False
@@ -418,12 +408,13 @@ class BatchRun:
 
     def _decide(self, request: BundleRequest) -> None:
         """Decide a bundle by rules, in this thread; it is no file, and not saved."""
-        case = case_or_error(lambda: self.worker.decider.decide_by_rules(request.bundle()))
-        one = OpenFile(Path(request.name), None, case, is_given=True)
-        if self.worker.decider.needs_adjudicator(case):
-            self._waiting.append(one)
+        pipeline = self.worker.pipeline
+        case = attempt(lambda: decide_by_rules(pipeline, request.bundle()))
+        file = FileCase(Path(request.name), None, case, is_given=True)
+        if needs_adjudicator(pipeline, case):
+            self._waiting.append(file)
         else:
-            self.buffer.add(self.worker.outcome(one))
+            self.buffer.add(finish(pipeline, file))
 
     def _hand_out_cases(self) -> None:
         """Hand out open cases; of those with the same evidence one, while the others wait."""
@@ -492,13 +483,13 @@ class BatchRun:
             args = (name, words, service.failures_in_a_row, service.last_error)
             _log.warning("%s %s: it failed %d times in a row: %s", *args)
 
-    def _given_up(self, one: OpenFile) -> FileOutcome:
+    def _given_up(self, one: FileCase) -> FileOutcome:
         """Return the outcome of a case for which the failing model is not asked."""
         failed = f"it failed {self.model.failures_in_a_row} times: {self.model.last_error}"
         why = f"the model was not asked, for {failed}"
         changes = {"state": State.ERROR, "error": why, "cause": Cause.MODEL}
         decision = msgspec.structs.replace(one.case.decision, **changes)
-        return self.worker.outcome(replace(one, case=replace(one.case, decision=decision)))
+        return finish(self.worker.pipeline, replace(one, case=replace(one.case, decision=decision)))
 
     def _save(self) -> None:
         """Save outcomes; tags are written only then, so that no decision behind them is lost."""

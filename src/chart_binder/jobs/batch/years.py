@@ -13,10 +13,21 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from chart_binder.domain.verdict import Open
-from chart_binder.jobs.batch import FileOutcome, Worker
 from chart_binder.jobs.batch.items import EstimatedYears
-from chart_binder.jobs.decision import Case, Decision, State
-from chart_binder.jobs.pipeline import case_or_error
+from chart_binder.jobs.decision import (
+    Case,
+    Decision,
+    FileOutcome,
+    State,
+)
+from chart_binder.jobs.pipeline import (
+    Pipeline,
+    ask_year,
+    attempt,
+    decide_by_rules,
+    with_year,
+    year_question,
+)
 from chart_binder.jobs.stored_decisions import (
     current_decision,
     file_status,
@@ -65,10 +76,10 @@ class YearQueue:
         return EstimatedYears(len(self.files), len({*map(_recording, self.files)}), round(each, 1))
 
     def ask(
-        self, store: "Store", worker: Worker, should_stop: Callable[[], bool]
+        self, store: "Store", pipeline: Pipeline, should_stop: Callable[[], bool]
     ) -> Iterator[FileOutcome]:
         """Yield every file with what came of its year, saved. Raises `StoreError`."""
-        asked = _Asking(store, worker)
+        asked = _Asking(store, pipeline)
         ends = None if self.seconds is None else time.monotonic() + self.seconds
         waiting = _by_recording(sorted(self.files, key=_urgency))
         running: dict[Future[Case], Sequence[FileOutcome]] = {}
@@ -96,7 +107,7 @@ class _Asking:
     """Asks about cases, and saves what comes of all files of a performance."""
 
     store: "Store"
-    worker: Worker
+    pipeline: Pipeline
     failures: int = 0
     _answers: dict[str, Case] = field(default_factory=dict)
     """The cases that were asked about, with what came of them, by their recordings."""
@@ -109,17 +120,17 @@ class _Asking:
             bundle = stored_bundle(self.store, kept) if kept else None
             if bundle is None:
                 return Case(outcome.decision)
-            return self.worker.decider.decide_by_rules(bundle)
+            return decide_by_rules(self.pipeline, bundle)
 
-        return case_or_error(make)
+        return attempt(make)
 
     def question(self, case: Case) -> Open | None:
         """Return the question of the year, if there is one."""
-        return self.worker.decider.year_question(case)
+        return year_question(self.pipeline, case)
 
     def ask(self, case: Case) -> Case:
         """Let the adjudicator look for the year of a case."""
-        asked = case_or_error(lambda: self.worker.decider.ask_year(case))
+        asked = attempt(lambda: ask_year(self.pipeline, case))
         return asked if asked.bundle else case
 
     def known(self, case: Case) -> Case | None:
@@ -157,8 +168,8 @@ class _Asking:
         if asked.decision.decided_by == "rules":
             own = one.decision
             result = msgspec.structs.replace(result, crg_mbid=own.crg_mbid, rr_mbid=own.rr_mbid)
-        case = self.worker.decider.with_year(case, question, result)
-        self.store.decisions.put(*stored_case(case, one.path, before, self.worker.versions))
+        case = with_year(self.pipeline, case, question, result)
+        self.store.decisions.put(*stored_case(case, one.path, before, self.pipeline.versions))
         return replace(one, decision=case.decision, is_resumed=False)
 
 
