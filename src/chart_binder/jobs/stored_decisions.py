@@ -126,9 +126,9 @@ def path_bytes(path: str | Path) -> bytes:
     return os.fsencode(os.path.realpath(path))  # pathlib raises for links that lead in a circle
 
 
-def path_from_bytes(kept: bytes) -> Path:
+def path_from_bytes(stored: bytes) -> Path:
     """Return a path of the store."""
-    return Path(os.fsdecode(kept))
+    return Path(os.fsdecode(stored))
 
 
 def is_below(path: bytes, folder: bytes) -> bool:
@@ -139,10 +139,10 @@ def is_below(path: bytes, folder: bytes) -> bool:
 def file_status(path: Path) -> os.stat_result | None:
     """Return the status of a regular file, `None` for anything else."""
     try:
-        found = path.stat()
+        status = path.stat()
     except (OSError, ValueError):  # reading it reports what is wrong
         return None
-    return found if stat.S_ISREG(found.st_mode) else None
+    return status if stat.S_ISREG(status.st_mode) else None
 
 
 def is_stored(path: Path, decision: Decision) -> bool:
@@ -156,17 +156,17 @@ def stored_case(
 ) -> StoredCase:
     """Return the records of a case, with the file's status `before` its tags were read."""
     decision = case.decision
-    known = decision.evidence_hash
+    hash_ = decision.evidence_hash
     gathered = _without_added(case)
     evidence = None
-    if known and gathered:  # without the file's tags: files share evidence
+    if hash_ and gathered:  # without the file's tags: files share evidence
         document = write_bundle(msgspec.structs.replace(gathered, artifact=None))
-        evidence = EvidenceRecord(known, document)
+        evidence = EvidenceRecord(hash_, document)
     transcript = _transcript(decision)
     artifact = case.bundle.artifact if case.bundle else case.artifact
     answer = decision.model_answer
     is_answered = answer is not None and answer.outcome is not Outcome.ERROR
-    kept = DecisionRecord(
+    record = DecisionRecord(
         id=new_id(),
         run_id=versions.run_id,
         path=path_bytes(path),
@@ -177,7 +177,7 @@ def stored_case(
         decided_by=decision.decided_by,
         crg_mbid=decision.crg_mbid,
         rr_mbid=decision.rr_mbid,
-        evidence_hash=known,
+        evidence_hash=hash_,
         rules_version=versions.rules,
         trace=decision.trace,
         document=msgspec.json.encode(decision),
@@ -186,7 +186,7 @@ def stored_case(
         artifact=msgspec.json.encode(artifact) if artifact else None,
         adjudicator=versions.adjudicator if is_answered else None,
     )
-    return kept, evidence, transcript
+    return record, evidence, transcript
 
 
 def _without_added(case: Case) -> EvidenceBundle | None:
@@ -194,25 +194,28 @@ def _without_added(case: Case) -> EvidenceBundle | None:
     answer = case.decision.model_answer
     if case.bundle is None or answer is None or not answer.added:
         return case.bundle
-    added = {one.mb_recording_id for one in answer.added}
-    recordings = case.bundle.recording_candidates
-    kept = tuple(one for one in recordings if one.mb_recording_id not in added)
-    return msgspec.structs.replace(case.bundle, recording_candidates=kept)
+    added = {recording.mb_recording_id for recording in answer.added}
+    gathered = tuple(
+        recording
+        for recording in case.bundle.recording_candidates
+        if recording.mb_recording_id not in added
+    )
+    return msgspec.structs.replace(case.bundle, recording_candidates=gathered)
 
 
 def _transcript(decision: Decision) -> TranscriptRecord | None:
     """Return the transcript of the adjudicator's run, from its file or from memory."""
-    found = decision.model_answer.transcript if decision.model_answer else None
-    if not found:
+    transcript = decision.model_answer.transcript if decision.model_answer else None
+    if not transcript:
         return None
-    if isinstance(found, str):
+    if isinstance(transcript, str):
         with suppress(CanonError):  # a warning said that it could not be recorded
-            return TranscriptRecord(Path(found).stem, read_file(found))
+            return TranscriptRecord(Path(transcript).stem, read_file(transcript))
         return None
     lines = io.BytesIO()
-    record = record_in(lines)
-    for event in found:
-        record(event)
+    write_event = record_in(lines)
+    for event in transcript:
+        write_event(event)
     return TranscriptRecord(new_id(), lines.getvalue())
 
 
@@ -228,91 +231,96 @@ def saved_run(store: "Store", command: str, arguments: Sequence[str]) -> Iterato
         raise
 
 
-def read_decision(kept: DecisionRecord) -> Decision:
+def read_decision(record: DecisionRecord) -> Decision:
     """Return the decision in a record. Raises `DamagedRecordError`."""
     try:
-        return decode_json(kept.document, Decision)
+        return decode_json(record.document, Decision)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        problem = f"the decision {kept.id} in the store is damaged: {error}"
+        problem = f"the decision {record.id} in the store is damaged: {error}"
         raise DamagedRecordError(problem) from error
 
 
-def earlier_decision(store: "Store", kept: DecisionRecord, decision: Decision) -> Decision | None:
+def earlier_decision(store: "Store", record: DecisionRecord, decision: Decision) -> Decision | None:
     """Return the decision that stays the file's latest one, if any does. Raises `StoreError`.
 
     One stays where a look-up or a model failed now. A model's answer on this evidence stays where
     none was asked, the file was not changed, and rules leave the case or its year open as they did.
     """
-    first = decision.first_release
-    asked = decision.year_answer
-    if decision.decided_by == "rules" and (not asked or asked.outcome is Outcome.ERROR):
-        return _with_year_answered(store, kept) if first and not first.year_certain else None
+    first, year_answer = decision.first_release, decision.year_answer
+    if decision.decided_by == "rules" and (not year_answer or year_answer.outcome is Outcome.ERROR):
+        return _with_year_answered(store, record) if first and not first.year_certain else None
     is_failed = decision.cause is Cause.LOOKUP_FAILED
     is_unasked = decision.state is State.UNDECIDED and decision.adjudication is None
     if not (is_failed or is_unasked or decision.cause is Cause.MODEL):
         return None
     with suppress(DamagedRecordError):
-        before = store.decisions.latest(kept.path)
+        before = store.decisions.latest(record.path)
         if before is None:
             return None
-        is_changed = _tags_read(before) != _tags_read(kept)
+        is_changed = _tags_read(before) != _tags_read(record)
         if is_failed:
             return None if is_changed or before.state == State.ERROR else read_decision(before)
-        if before.adjudicator is not None and before.evidence_hash == kept.evidence_hash:
+        if before.adjudicator is not None and before.evidence_hash == record.evidence_hash:
             answer = read_decision(before)
-            is_older = before.state == State.DECIDED and before.rules_version != kept.rules_version
+            is_older = (
+                before.state == State.DECIDED and before.rules_version != record.rules_version
+            )
             return None if is_unasked and (is_changed or is_older) else answer
     return None
 
 
-def _with_year_answered(store: "Store", kept: DecisionRecord) -> Decision | None:
+def _with_year_answered(store: "Store", record: DecisionRecord) -> Decision | None:
     """Return the earlier decision on the same evidence if it has a model's answer on the year."""
     with suppress(DamagedRecordError):
-        before = store.decisions.latest(kept.path)
-        if before is None or b'"year_answer":{' not in before.document:
+        before = store.decisions.latest(record.path)
+        if before is None or before.decided_by != "rules" or _basis(before) != _basis(record):
             return None
-        same = ("evidence_hash", "rules_version")
-        is_same = all(getattr(before, name) == getattr(kept, name) for name in same)
-        if is_same and _tags_read(before) == _tags_read(kept):
-            return read_decision(before)
+        decision = read_decision(before)
+        return decision if decision.year_answer else None
     return None
 
 
-def _tags_read(kept: DecisionRecord) -> Artifact:
+def _basis(record: DecisionRecord) -> tuple[object, ...]:
+    """Return what the rules decided by."""
+    return record.evidence_hash, record.rules_version, _tags_read(record)
+
+
+def _tags_read(record: DecisionRecord) -> Artifact:
     """Return the tags that a file was decided by: all but its original date, which canon writes."""
-    artifact = stored_artifact(kept) or Artifact()
+    artifact = stored_artifact(record) or Artifact()
     tags = {name: text for name, text in (artifact.tags or {}).items() if name != "original_date"}
     return msgspec.structs.replace(artifact, tags=tags)
 
 
-def stored_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:
+def stored_bundle(store: "Store", record: DecisionRecord) -> EvidenceBundle | None:
     """Return the evidence of a decision with tags and what a model added. Raises `StoreError`."""
-    evidence = store.evidence.get(kept.evidence_hash) if kept.evidence_hash else None
-    return _whole_bundle(kept, evidence)
+    evidence = store.evidence.get(record.evidence_hash) if record.evidence_hash else None
+    return _whole_bundle(record, evidence)
 
 
-def _whole_bundle(kept: DecisionRecord, evidence: EvidenceRecord | None) -> EvidenceBundle | None:
-    bundle = bundle_with_tags(kept, evidence) if evidence else None
-    answer = read_decision(kept).model_answer if b'"added":[{' in kept.document else None
+def _whole_bundle(record: DecisionRecord, evidence: EvidenceRecord | None) -> EvidenceBundle | None:
+    bundle = bundle_with_tags(record, evidence) if evidence else None
+    was_asked = record.adjudicator is not None or record.transcript_id is not None
+    answer = read_decision(record).model_answer if bundle and was_asked else None
     return with_recordings(bundle, answer.added) if bundle and answer else bundle
 
 
-def bundle_with_tags(kept: DecisionRecord, evidence: EvidenceRecord) -> EvidenceBundle:
+def bundle_with_tags(record: DecisionRecord, evidence: EvidenceRecord) -> EvidenceBundle:
     """Return evidence with the tags that the decision has. Raises `DamagedRecordError`."""
     try:
         bundle = read_bundle(evidence.document)
     except CanonError as error:
-        problem = f"the evidence of {kept.id} in the store is damaged: {error}"
+        problem = f"the evidence of {record.id} in the store is damaged: {error}"
         raise DamagedRecordError(problem) from error
-    return msgspec.structs.replace(bundle, artifact=stored_artifact(kept))
+    return msgspec.structs.replace(bundle, artifact=stored_artifact(record))
 
 
-def stored_artifact(kept: DecisionRecord) -> Artifact | None:
+def stored_artifact(record: DecisionRecord) -> Artifact | None:
     """Return what a decision has of its file's tags. Raises `DamagedRecordError`."""
     try:
-        return decode_json(kept.artifact, Artifact) if kept.artifact else None
+        return decode_json(record.artifact, Artifact) if record.artifact else None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        problem = f"the tags of the decision {kept.id} in the store are damaged: {error}"
+        problem = f"the tags of the decision {record.id} in the store are damaged: {error}"
         raise DamagedRecordError(problem) from error
 
 
@@ -352,10 +360,10 @@ class RecordsOfFiles:
         keys = [path_bytes(path) for path in paths]
         self._newest = dict(zip(paths, current_decisions(store, keys), strict=True))
         self._newest |= {path: unsaved[path].record for path in paths if path in unsaved}
-        kept = [one for one in self._newest.values() if isinstance(one, DecisionRecord)]
-        hashes = {one.evidence_hash for one in kept if one.evidence_hash}
+        records = [item for item in self._newest.values() if isinstance(item, DecisionRecord)]
+        hashes = {record.evidence_hash for record in records if record.evidence_hash}
         self._evidence = _read_together(store.evidence.of, store.evidence.get, hashes)
-        verdicts, ids = store.verdicts, [one.id for one in kept]
+        verdicts, ids = store.verdicts, [record.id for record in records]
         self._verdicts = _read_together(verdicts.histories, verdicts.history, ids)
         self._writes = _read_together(store.journal.of_paths, store.journal.of_path, keys)
 
@@ -366,19 +374,19 @@ class RecordsOfFiles:
             raise DamagedRecordError(newest.problem)
         return newest
 
-    def bundle(self, path: Path, kept: DecisionRecord) -> EvidenceBundle | None:
+    def bundle(self, path: Path, record: DecisionRecord) -> EvidenceBundle | None:
         """Return the evidence of the decision on a file, as `stored_bundle` does."""
         if unsaved := self._unsaved.get(path):
             return unsaved.evidence()
-        return _whole_bundle(kept, self._evidence(kept.evidence_hash or ""))
+        return _whole_bundle(record, self._evidence(record.evidence_hash or ""))
 
-    def verdict(self, kept: DecisionRecord) -> VerdictRecord | None:
+    def verdict(self, record: DecisionRecord) -> VerdictRecord | None:
         """Return the newest acceptance of a decision, or rejection of it or an equal one."""
-        history = self._verdicts(kept.id) or ()
-        found = next((each for each in history if each.verdict is not VerdictKind.KEEP), None)
-        if found or history or kept.adjudicator is None:
-            return found
-        before = self.store.verdicts.on_the_same(kept)
+        history = self._verdicts(record.id) or ()
+        lasting = (verdict for verdict in history if verdict.verdict is not VerdictKind.KEEP)
+        if history or record.adjudicator is None:
+            return next(lasting, None)
+        before = self.store.verdicts.on_the_same(record)
         return before if before and before.verdict is VerdictKind.REJECT else None
 
     def writes(self, path: Path) -> Sequence[WriteRecord]:
@@ -401,7 +409,7 @@ def _read_together(
             return None
 
     def read_one(name: K) -> V | None:
-        found = together()
-        return read(name) if found is None else found.get(name)
+        records = together()
+        return read(name) if records is None else records.get(name)
 
     return read_one

@@ -20,11 +20,7 @@ from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.errors import INTERRUPTED, AudioError, DamagedRecordError
 from chart_binder.files import quoted
 from chart_binder.jobs import stored_decisions
-from chart_binder.jobs.decision import (
-    FileOutcome,
-    State,
-    year_of,
-)
+from chart_binder.jobs.decision import Decision, FileOutcome, State, year_of
 from chart_binder.jobs.pipeline import override_for
 from chart_binder.jobs.write import identity_change
 from chart_binder.llm.result import FAILED_SERVICE, AdjudicationResult, Outcome
@@ -74,10 +70,10 @@ class ResumeCheck:
     def check(self, paths: Sequence[Path]) -> Iterator[tuple[Path, bool, FileOutcome | None]]:
         """Yield for each file whether to decide it, and the outcome of those that are resumed."""
         names = [*map(stored_decisions.path_bytes, paths)]
-        current = stored_decisions.current_decisions(self.store, names)
-        for path, kept in zip(paths, current, strict=True):
+        latest = stored_decisions.current_decisions(self.store, names)
+        for path, record in zip(paths, latest, strict=True):
             try:
-                is_due, outcome = self.check_file(path, kept)
+                is_due, outcome = self.check_file(path, record)
             except DamagedRecordError as error:  # it counts as an error
                 is_due = not self.only or FileSelection.ERROR in self.only
                 done = "decided again" if is_due else "left out"
@@ -86,88 +82,88 @@ class ResumeCheck:
             yield path, is_due, outcome
 
     def check_file(
-        self, path: Path, kept: records.DecisionRecord | records.UnreadDecision | None
+        self, path: Path, record: records.DecisionRecord | records.UnreadDecision | None
     ) -> tuple[bool, FileOutcome | None]:
         """Return whether to decide a file by its latest decision, and its outcome if it is resumed.
 
         Raises `DamagedRecordError`.
         """
-        if isinstance(kept, records.UnreadDecision):
-            raise DamagedRecordError(kept.problem)
+        if isinstance(record, records.UnreadDecision):
+            raise DamagedRecordError(record.problem)
         if self.only:
-            if kept is None or kept.state not in self.only:
+            if record is None or record.state not in self.only:
                 return False, None
-            if kept.run_id not in self.runs:
+            if record.run_id not in self.runs:
                 return True, None
-        if kept is None or not (self._is_valid(kept, path) or self._has_no_evidence(kept)):
+        if record is None:
             return True, None
-        decision = stored_decisions.read_decision(kept)
-        return False, FileOutcome(
-            path, decision, is_resumed=True, tagged_year=_tagged_year(path, kept)
-        )
+        decision = self._valid_decision(record, path)
+        if decision is None and self._has_no_evidence(record):
+            decision = stored_decisions.read_decision(record)
+        if decision is None:
+            return True, None
+        year = _tagged_year(path, record)
+        return False, FileOutcome(path, decision, is_resumed=True, tagged_year=year)
 
-    def _is_valid(self, kept: records.DecisionRecord, path: Path) -> bool:
-        """Return whether it would be decided so today; an answer stays valid without a model."""
-        return (
-            (not self.refresh or kept.run_id in self.runs)
-            and _is_final(kept)
-            and kept.rules_version == self.versions.rules
+    def _valid_decision(self, record: records.DecisionRecord, path: Path) -> Decision | None:
+        """Return the decision if it would be made so today; an answer is valid without a model."""
+        is_valid = (
+            record.state != State.ERROR
+            and (not self.refresh or record.run_id in self.runs)
+            and record.rules_version == self.versions.rules
             and (
-                kept.decided_by in ("rules", "override")
-                or kept.adjudicator == (self.versions.adjudicator or kept.adjudicator)
+                record.decided_by in ("rules", "override")
+                or record.adjudicator == (self.versions.adjudicator or record.adjudicator)
             )
-            and self._agrees_with_overrides(kept)
-            and _is_same_file(self.store, path, kept)
+            and _is_same_file(self.store, path, record)
         )
+        if not is_valid:
+            return None
+        decision = stored_decisions.read_decision(record)
+        is_final = decision.state is not State.UNDECIDED or is_answer(decision.adjudication)
+        return decision if is_final and self._agrees_with_overrides(record, decision) else None
 
-    def _has_no_evidence(self, kept: records.DecisionRecord) -> bool:
+    def _has_no_evidence(self, record: records.DecisionRecord) -> bool:
         """Return whether a frozen batch can only find that a file has no recording, as before."""
-        if not (self.is_frozen and kept.state in (State.UNMATCHED, State.UNREADABLE)):
+        if not (self.is_frozen and record.state in (State.UNMATCHED, State.UNREADABLE)):
             return False
-        history = self.store.decisions.histories([kept.path])[kept.path]
+        history = self.store.decisions.histories([record.path])[record.path]
         return not any(
-            isinstance(one, records.DecisionRecord) and one.evidence_hash for one in history
+            isinstance(earlier, records.DecisionRecord) and earlier.evidence_hash
+            for earlier in history
         )
 
-    def _agrees_with_overrides(self, kept: records.DecisionRecord) -> bool:
-        """Return whether the decision follows the override for the recording, or its absence."""
+    def _agrees_with_overrides(self, record: records.DecisionRecord, decision: Decision) -> bool:
+        """Return whether a decision follows the override for the recording, or its absence."""
         overrides = self.overrides()
-        override = overrides.get(kept.recording_mbid or "")
-        if override is None and overrides and kept.decided_by not in ("rules", "override"):
+        override = overrides.get(record.recording_mbid or "")
+        if override is None and overrides and record.decided_by not in ("rules", "override"):
             # An open case names no recording, and a model's answer perhaps another one.
-            bundle = stored_decisions.stored_bundle(self.store, kept)
+            bundle = stored_decisions.stored_bundle(self.store, record)
             override = override_for(bundle, overrides) if bundle else None
-        is_overruled = b'"overruled_at"' in kept.document
-        followed = is_overruled and stored_decisions.read_decision(kept).overruled_at
+        followed = decision.overruled_at
         return followed == override.set_at_utc if override else not followed
 
 
-def _is_final(kept: records.DecisionRecord) -> bool:
-    """Return whether trying again would be in vain: a failed look-up is made again."""
-    if kept.state == State.UNDECIDED:
-        return is_answer(stored_decisions.read_decision(kept).adjudication)
-    return kept.state != State.ERROR
-
-
-def _tagged_year(path: Path, kept: records.DecisionRecord) -> int | None:
+def _tagged_year(path: Path, record: records.DecisionRecord) -> int | None:
     """Return the year in a file's tags, which may have been written since they were stored."""
-    if not _is_untouched(path, kept):
+    if not _is_untouched(path, record):
         with suppress(AudioError, OSError):
             return year_of(artifact_of(read_tags(path)))
-    return year_of(stored_decisions.stored_artifact(kept))
+    return year_of(stored_decisions.stored_artifact(record))
 
 
-def _is_untouched(path: Path, kept: records.DecisionRecord) -> bool:
+def _is_untouched(path: Path, record: records.DecisionRecord) -> bool:
     status = stored_decisions.file_status(path)
-    stored = (kept.file_size, kept.file_mtime_ns)
+    stored = (record.file_size, record.file_mtime_ns)
     return status is not None and (status.st_size, status.st_mtime_ns) == stored
 
 
-def _is_same_file(store: "Store", path: Path, kept: records.DecisionRecord) -> bool:
-    if _is_untouched(path, kept):
+def _is_same_file(store: "Store", path: Path, record: records.DecisionRecord) -> bool:
+    if _is_untouched(path, record):
         return True
     try:
-        return identity_change(store, path, kept) is None
+        return identity_change(store, path, record) is None
     except (AudioError, OSError):  # deciding it again reports what is wrong
         return False
 
@@ -189,14 +185,14 @@ class AdjudicationCache:
         if evidence_hash in self._answers:
             return self._answers[evidence_hash]
         try:
-            kept = self.store.decisions.by_evidence(evidence_hash, self.adjudicator)
-            if kept is None or (self.runs and kept.run_id not in self.runs):
+            record = self.store.decisions.by_evidence(evidence_hash, self.adjudicator)
+            if record is None or (self.runs and record.run_id not in self.runs):
                 return None
-            found = stored_decisions.read_decision(kept).adjudication
+            answer = stored_decisions.read_decision(record).adjudication
         except DamagedRecordError as error:
             _log.warning("asked again, for the answer cannot be read: %s", error)
             return None
-        return found if is_answer(found) else None
+        return answer if is_answer(answer) else None
 
     def add(self, evidence_hash: str, result: AdjudicationResult | None) -> None:
         """Remember a result, if it is an answer."""
@@ -233,22 +229,25 @@ def interrupted_refresh(store: "Store", run: records.RunRecord) -> Refresh | Non
     wanted = _relevant_arguments(run)
     if all(argument.startswith("-") for argument in wanted):
         return None
-    first, found = run, {run.id}
+    first, run_ids = run, {run.id}
     for before in store.runs.iterate(partial(_log.warning, "a run is left out: %s")):
         if before.command != run.command or _relevant_arguments(before) != wanted:
             continue
         if not _is_cut_short(before) or _started(first) - _last_active(before) > _MAX_REFRESH_GAP:
             break
         first = before
-        found.add(before.id)
+        run_ids.add(before.id)
     if first is run:
         return None
-    return Refresh(_started(first).timestamp(), frozenset(found))
+    return Refresh(_started(first).timestamp(), frozenset(run_ids))
 
 
 def _relevant_arguments(run: records.RunRecord) -> frozenset[str]:
-    given = run.arguments
-    return frozenset(one for one in given if one.split("=")[0] not in _OPTIONS_WITHOUT_EFFECT)
+    return frozenset(
+        argument
+        for argument in run.arguments
+        if argument.split("=")[0] not in _OPTIONS_WITHOUT_EFFECT
+    )
 
 
 def _is_cut_short(run: records.RunRecord) -> bool:
