@@ -22,11 +22,7 @@ from chart_binder.domain.tags import Policy, WriteOptions
 from chart_binder.errors import INTERRUPTED, StoreError, UsageError, counted, end_status
 from chart_binder.files import absolute_path
 from chart_binder.jobs import write_albums
-from chart_binder.jobs.batch import (
-    ThreadExecutor,
-    Worker,
-    find_albums,
-)
+from chart_binder.jobs.batch import ThreadExecutor, Worker, find_albums
 from chart_binder.jobs.batch.dask import (
     DaskExecutor,
     PackedRun,
@@ -45,12 +41,7 @@ from chart_binder.jobs.batch.resume import (
 )
 from chart_binder.jobs.batch.run import BatchRun, Items, OutcomeBuffer, TagWriter, on_error
 from chart_binder.jobs.batch.years import YearQueue
-from chart_binder.jobs.decision import (
-    WAITING_STATES,
-    Decision,
-    FileOutcome,
-    State,
-)
+from chart_binder.jobs.decision import WAITING_STATES, Decision, FileOutcome, State
 from chart_binder.jobs.drift import DriftCheck
 from chart_binder.jobs.gather import EvidenceSource, StoredEvidence
 from chart_binder.jobs.journal import WritingRun, clean_folder, repair_journal
@@ -135,14 +126,14 @@ class BatchOptions:
             yield "refresh asks for new evidence, frozen for none: choose one of them"
         if self.jobs is not None and not 1 <= self.jobs <= MAX_JOBS:
             yield f"jobs: found {self.jobs}; 1 to {MAX_JOBS} are allowed"
-        for name, found, allowed in (
+        for name, values, allowed in (
             ("executor", (self.executor,), Executor),
             ("only", self.only, FileSelection),
             ("order", (self.order,), Order),
         ):
-            for odd in found:
-                if odd not in (*allowed,):
-                    yield f"{name}: found {odd!r}; {', '.join(allowed)} are allowed"
+            for value in values:
+                if value not in (*allowed,):
+                    yield f"{name}: found {value!r}; {', '.join(allowed)} are allowed"
         yield from self._year_problems()
         yield from self.tags.problems
         for name in _OF_TAGS:
@@ -234,14 +225,14 @@ def run_batch(
     *,
     on_file: Callable[[FileResult], None] = lambda _: None,
     to_stop: Callable[[], bool] = lambda: False,
-    said: Callable[[str], None] = lambda _: None,
+    on_message: Callable[[str], None] = lambda _: None,
 ) -> BatchResult:
     """Decide every audio file in files and folders; calling it again continues.
 
     `config` is by default what `canon config show` shows. `on_file` is called for each finished
     file, in the caller's thread. `to_stop` is asked several times a second; once it returns true,
     nothing new is begun, and what threads have not done a second later is left for another run
-    (on a cluster, what is begun is finished). `said` is called with messages for a person.
+    (on a cluster, what is begun is finished). `on_message` is called with messages for a person.
 
     Raises `ConfigError`, `PluginError`, `UsageError`, `StoreError` if the store fails, and
     `ClusterError` if the workers of a Dask cluster do.
@@ -259,7 +250,7 @@ def run_batch(
         arguments=(*options.flags, *map(absolute_path, paths)),
         on_file=on_file,
         to_stop=to_stop,
-        said=said,
+        on_message=on_message,
     )
 
 
@@ -311,7 +302,7 @@ def run_items(
     arguments: tuple[str, ...],
     on_file: Callable[[FileResult], None],
     to_stop: Callable[[], bool],
-    said: Callable[[str], None],
+    on_message: Callable[[str], None],
 ) -> BatchResult:
     """Do what `run_batch` does with items as they come; `arguments` are those of the command."""
     if options.write:
@@ -320,7 +311,7 @@ def run_items(
     run = new_run("batch", arguments)
     with open_store(store_url(config)) as store:
         versions = run_versions(config, run.id)
-        refresh = _refresh(store, run, options, said)
+        refresh = _refresh(store, run, options, on_message)
         setup = _setup(config, versions, options, refresh.since)
         worker = setup.worker(store)
         if options.ask_years and worker.pipeline.adjudicator is None:
@@ -336,9 +327,11 @@ def run_items(
                 resume=resume,
                 answers=AdjudicationCache(store, versions.adjudicator, refresh.runs),
                 buffer=buffer,
-                tag_writer=_tag_writer(config, store, run, options, said),
+                tag_writer=_tag_writer(config, store, run, options, on_message),
                 tally=tally,
-                on_finished=lambda one, outcome: on_file(FileResult(one, outcome, tally, run.id)),
+                on_finished=lambda outcome, report: on_file(
+                    FileResult(outcome, report, tally, run.id)
+                ),
                 should_stop=to_stop,
                 max_stopping_s=_MAX_STOPPING_S if options.executor == Executor.THREADS else inf,
                 holds=years.takes if options.ask_years else lambda _: False,
@@ -350,7 +343,9 @@ def run_items(
                     tally.add_file(outcome, None)
                     batch.on_finished(outcome, None)
             if years.left and not to_stop():
-                said(f"{counted(years.left, 'uncertain year')} left: the same command goes on")
+                on_message(
+                    f"{counted(years.left, 'uncertain year')} left: the same command goes on"
+                )
         result = _result(run.id, batch, is_stopped=to_stop())
         buffer.save_run(result.measures, result.status)
         return result
@@ -389,7 +384,7 @@ def drift_check(store: "Store", config: Config) -> DriftCheck:
 
 
 def _refresh(
-    store: "Store", run: RunRecord, options: BatchOptions, said: Callable[[str], None]
+    store: "Store", run: RunRecord, options: BatchOptions, on_message: Callable[[str], None]
 ) -> Refresh:
     """Return since when evidence counts; a refresh that was cut short is continued."""
     if not options.refresh:
@@ -398,7 +393,7 @@ def _refresh(
     if before is None:
         return Refresh(time.time(), frozenset({run.id}))
     begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(before.since))
-    said(f"goes on with the refresh that began {begun}, and was cut short")
+    on_message(f"goes on with the refresh that began {begun}, and was cut short")
     return before
 
 
@@ -407,7 +402,7 @@ def _tag_writer(
     store: "Store",
     run: RunRecord,
     options: BatchOptions,
-    said: Callable[[str], None],
+    on_message: Callable[[str], None],
 ) -> TagWriter:
     """Return what writes tags; first the journal of an earlier run that was killed is repaired."""
     if not options.write:
@@ -417,36 +412,38 @@ def _tag_writer(
     if not options.dry_run:
         writing = WritingRun(store, run, keep_mtime=keeps, copy_links=copies)
         for line in repair_journal(store):
-            said(line)
+            on_message(line)
     lookup = release_lookup(config, store)
     tags = replace(options.tags, navidrome_before_055=config.tags.navidrome_before_055)
     planner = Planner(store, overrides(config)(), tags, lookup, copies)
-    write = _album_writer(planner, writing, said)
+    write = _album_writer(planner, writing, on_message)
     return TagWriter(write, config.batch.write_jobs, is_dry=options.dry_run)
 
 
 def _album_writer(
-    planner: Planner, run: WritingRun | None, said: Callable[[str], None]
+    planner: Planner, run: WritingRun | None, on_message: Callable[[str], None]
 ) -> Callable[[Sequence[FileOutcome]], Iterator[tuple[FileOutcome, WriteReport]]]:
     """Return what writes files that were finished together, or in a dry run only says how."""
 
     @lru_cache(_MAX_CLEAN_FOLDERS)
     def clean(folder: Path) -> None:
         for line in clean_folder(folder):
-            said(line)
+            on_message(line)
 
     def write(outcomes: Sequence[FileOutcome]) -> Iterator[tuple[FileOutcome, WriteReport]]:
-        of_path = {one.path: one for one in outcomes}
+        of_path = {outcome.path: outcome for outcome in outcomes}
         unsaved = None
         if run is None:
-            unsaved = {path: _unsaved(one) for path, one in of_path.items() if one.stored}
+            unsaved = {
+                path: _unsaved(outcome) for path, outcome in of_path.items() if outcome.stored
+            }
         else:
             for folder in {path.resolve().parent for path in of_path}:
                 clean(folder)
         for album in write_albums.albums_in([*of_path]):
             planned = write_albums.plan_album(planner, album, unsaved)
             for line in write_albums.regrouping_lines(write_albums.album_moves(planned)):
-                said(line)
+                on_message(line)
             reports: list[WriteReport] = []
             for report in write_albums.write_album(planned, run):
                 reports.append(report)
@@ -460,8 +457,8 @@ def _album_writer(
 def _unsaved(outcome: FileOutcome) -> StoredDecision:
     """Return a decision that a dry run does not save."""
     assert outcome.stored
-    kept, evidence, _ = outcome.stored
-    return StoredDecision(kept, lambda: read_bundle(evidence.document) if evidence else None)
+    record, evidence, _ = outcome.stored
+    return StoredDecision(record, lambda: read_bundle(evidence.document) if evidence else None)
 
 
 def _save_failed_end(buffer: OutcomeBuffer, tally: Tally, error: BaseException) -> None:
@@ -556,10 +553,10 @@ def _store_file(url: str) -> Path | None:
 
 def _file_id(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 @contextmanager

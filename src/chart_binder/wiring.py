@@ -173,8 +173,8 @@ def release_lookup(config: Config, store: "Store") -> "ReleaseLookup":
     def look_up(release_id: str) -> "WholeRelease | None":
         from chart_binder.musicbrainz.evidence import whole_release
 
-        found = client().release(ReleaseId(release_id))
-        return whole_release(found) if found else None
+        release = client().release(ReleaseId(release_id))
+        return whole_release(release) if release else None
 
     return look_up
 
@@ -202,27 +202,29 @@ def look_up_record(config: Config, kind: EntityKind, mbid: str) -> "NamedRecord 
     from chart_binder.domain.vocabulary import minutes
     from chart_binder.jobs.named_records import NamedRecord
 
-    found: Recording | MBRelease | MBReleaseGroup | None
+    record: Recording | MBRelease | MBReleaseGroup | None
     details: tuple[str | None, ...] = ()
     home = None
     with _musicbrainz(config) as client:
         if kind == "recording":
-            found = recording = client.recording(RecordingId(mbid))
+            record = recording = client.recording(RecordingId(mbid))
             if recording and recording.length_ms:
                 details = (minutes(recording.length_ms),)
         elif kind == "release":
-            found = release = client.release(ReleaseId(mbid))
+            record = release = client.release(ReleaseId(mbid))
             if release:
                 details = (release.country, release.date)
                 home = ReleaseGroup(release.release_group.id, release.release_group.title)
         else:
-            found = group = client.release_group(ReleaseGroupId(mbid))
+            record = group = client.release_group(ReleaseGroupId(mbid))
             details = (group.primary_type, group.first_release_date) if group else ()
-    if found is None:
+    if record is None:
         return None
-    about = ", ".join(filter(None, (found.disambiguation, *details)))
+    about = ", ".join(filter(None, (record.disambiguation, *details)))
     date = details[-1] if kind != "recording" and details else None
-    return NamedRecord(kind, found.id, found.title, found.artist_credit_phrase, about, date, home)
+    return NamedRecord(
+        kind, record.id, record.title, record.artist_credit_phrase, about, date, home
+    )
 
 
 def said_performance(

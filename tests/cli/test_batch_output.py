@@ -16,11 +16,7 @@ from chart_binder.cli.runs import summary_lines
 from chart_binder.cli.write import TagResults
 from chart_binder.domain.records import Measures
 from chart_binder.jobs.batch.report import Tally
-from chart_binder.jobs.decision import (
-    Decision,
-    FileOutcome,
-    State,
-)
+from chart_binder.jobs.decision import Decision, FileOutcome, State
 from chart_binder.jobs.journal import WritingRun
 from chart_binder.jobs.stored_decisions import new_run
 from chart_binder.jobs.write import WriteStatus

@@ -22,9 +22,7 @@ import pytest
 from chart_binder.batch import WorkerSetup
 from chart_binder.config import Config, StoreConfig
 from chart_binder.errors import ClusterError, PluginError, StoreError, UsageError
-from chart_binder.jobs.batch import (
-    Album,
-)
+from chart_binder.jobs.batch import Album
 from chart_binder.jobs.batch.dask import (
     DaskExecutor,
     PackedRun,
@@ -35,13 +33,7 @@ from chart_binder.jobs.batch.dask import (
     start_local_cluster,
     stop,
 )
-from chart_binder.jobs.decision import (
-    Case,
-    Cause,
-    Decision,
-    FileCase,
-    State,
-)
+from chart_binder.jobs.decision import Case, Cause, Decision, FileCase, State
 from chart_binder.jobs.stored_decisions import RunVersions
 from chart_binder.store import open_store
 from golden.bundles import golden

@@ -28,11 +28,7 @@ from chart_binder.audio.fields import with_fields
 from chart_binder.domain.records import WriteRecord, WriteState
 from chart_binder.jobs.journal import ChangedKey, WritingRun, last_write
 from chart_binder.jobs.stored_decisions import new_run, path_bytes
-from chart_binder.jobs.undo import (
-    plan_undo,
-    undo_writes,
-    writes_to_undo,
-)
+from chart_binder.jobs.undo import plan_undo, undo_writes, writes_to_undo
 from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.store import Store
 

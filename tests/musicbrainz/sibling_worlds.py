@@ -10,10 +10,7 @@ from uuid import NAMESPACE_URL, uuid5
 from chart_binder.config import RulesConfig
 from chart_binder.domain.tags import TrackTags
 from chart_binder.jobs.decision import Case
-from chart_binder.jobs.gather import (
-    MusicBrainzEvidence,
-    SiblingNeed,
-)
+from chart_binder.jobs.gather import MusicBrainzEvidence, SiblingNeed
 from chart_binder.jobs.pipeline import Pipeline, attempt, decide_bundle
 from chart_binder.musicbrainz.source import MusicBrainzSource
 from rules.making import ARTIST, document, records

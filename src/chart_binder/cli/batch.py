@@ -334,7 +334,7 @@ def _run(
             arguments=options.command_line(),
             on_file=finish,
             to_stop=is_to_stop,
-            said=lambda line: output.print_notes([line]),
+            on_message=lambda line: output.print_notes([line]),
         )
     metrics.end(result)
     return result

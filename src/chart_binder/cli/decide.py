@@ -322,9 +322,9 @@ def read_bundle_file(place: str) -> EvidenceBundle:
     """Read a bundle from a file, or from standard input for `-`. Raises `CanonError`."""
     bundle = read_bundle(read_file(place))
     for key in ("begin_area_country", "wikidata_country"):
-        written = getattr(bundle.performer, key)
-        if written and not re.fullmatch("[A-Z]{2}", country_code(written) or ""):
-            _log.warning("artist.%s: %r is no code of a country, such as GB", key, written)
+        country = getattr(bundle.performer, key)
+        if country and not re.fullmatch("[A-Z]{2}", country_code(country) or ""):
+            _log.warning("artist.%s: %r is no code of a country, such as GB", key, country)
     for key, unknown in unknown_words(bundle):
         _log.warning("%s: MusicBrainz has no %r, so it is read as unknown", key, unknown)
     return bundle
@@ -368,8 +368,8 @@ def _demo_lines(path: str, case: Case) -> Iterator[str]:
     head = f"{path} (album in its tags: {tags.get('album')})"
     yield from decision_text.decision_lines(head, plain, explained=True, brief=True)
     if result := decision.adjudication:
-        found = {f"{fact.before} -> {fact.value}" for fact in result.facts if fact.verified}
-        dates, turns = ", ".join(sorted(found)), counted(result.iterations, "turn")
+        changes = {f"{fact.before} -> {fact.value}" for fact in result.facts if fact.verified}
+        dates, turns = ", ".join(sorted(changes)), counted(result.iterations, "turn")
         done = f"the rules left it open; a recorded model found {dates} on two pages in {turns}"
         yield from output.labelled("model", done)
 

@@ -16,10 +16,7 @@ from chart_binder.errors import CanonError, UsageError, counted
 from chart_binder.files import path_text, read_file, read_lines
 from chart_binder.jobs import evaluate
 from chart_binder.jobs.batch.report import Tally
-from chart_binder.jobs.decision import (
-    Case,
-    FileOutcome,
-)
+from chart_binder.jobs.decision import Case, FileOutcome
 from chart_binder.jobs.pipeline import Pipeline, decide_bundle
 from chart_binder.wiring import musicbrainz_evidence
 

@@ -36,13 +36,7 @@ from chart_binder.errors import counted
 from chart_binder.files import path_text
 from chart_binder.jobs.decision import State, advice_for
 from chart_binder.jobs.overrides import OverrideEffect, VerdictResult
-from chart_binder.jobs.review import (
-    CandidateRow,
-    ReviewCase,
-    asked_briefly,
-    reasons,
-    sources_short,
-)
+from chart_binder.jobs.review import CandidateRow, ReviewCase, asked_briefly, reasons, sources_short
 from chart_binder.jobs.stored_decisions import path_from_bytes
 
 NO_ALBUM = "no album"

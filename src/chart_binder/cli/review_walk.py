@@ -49,10 +49,7 @@ from chart_binder.jobs.review import (
     review_case,
     review_queue,
 )
-from chart_binder.jobs.stored_decisions import (
-    LazyRun,
-    new_run,
-)
+from chart_binder.jobs.stored_decisions import LazyRun, new_run
 from chart_binder.llm.events import ReadingEvent, ResultEvent
 from chart_binder.react.transcript import AnyEvent, StepEvent
 from chart_binder.wiring import (

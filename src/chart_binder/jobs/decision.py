@@ -50,9 +50,9 @@ NOT_ATTEMPTED = (State.UNMATCHED, State.UNREADABLE, State.ERROR)
 WAITING_STATES = (State.REVIEW, State.UNDECIDED, State.UNMATCHED, State.UNREADABLE)
 
 
-def read_states(written: str, allowed: Collection[str] = tuple(State)) -> frozenset[str]:
+def read_states(text: str, allowed: Collection[str] = tuple(State)) -> frozenset[str]:
     """Return the states that words with commas between them name. Raises `ValueError`."""
-    names = {name.strip().casefold() for name in written.split(",")}
+    names = {name.strip().casefold() for name in text.split(",")}
     if not names <= set(allowed):
         raise ValueError(f"{', '.join(allowed)} are allowed, several with commas")
     return frozenset(names)
@@ -296,9 +296,9 @@ def tagged_year(case: Case) -> int | None:
 def year_of(artifact: Artifact | None) -> int | None:
     """Return the year in a file's tags, if there is one: of the original date before the date."""
     tags = (artifact and artifact.tags) or {}
-    written = tags.get("original_date") or tags.get("date") or ""
-    found = _YEAR.match(written)
-    return int(found[0]) if found else None
+    text = tags.get("original_date") or tags.get("date") or ""
+    year = _YEAR.match(text)
+    return int(year[0]) if year else None
 
 
 def advice_for(cause: Cause | msgspec.UnsetType | None) -> str:

@@ -8,23 +8,10 @@ from typing import TYPE_CHECKING
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.records import DecisionRecord, UnreadDecision
 from chart_binder.errors import DamagedRecordError
-from chart_binder.jobs.batch import (
-    Album,
-    Worker,
-)
+from chart_binder.jobs.batch import Album, Worker
 from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck, is_answer
-from chart_binder.jobs.decision import (
-    NOT_ATTEMPTED,
-    Cause,
-    Decision,
-    FileOutcome,
-    State,
-)
-from chart_binder.jobs.stored_decisions import (
-    bundle_with_tags,
-    earlier_decision,
-    read_decision,
-)
+from chart_binder.jobs.decision import NOT_ATTEMPTED, Cause, Decision, FileOutcome, State
+from chart_binder.jobs.stored_decisions import bundle_with_tags, earlier_decision, read_decision
 
 if TYPE_CHECKING:
     from chart_binder.store import Store

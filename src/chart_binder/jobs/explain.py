@@ -91,24 +91,24 @@ def _day(ordinal: int) -> date:
     return date.fromordinal(min(ordinal, date.max.toordinal()))
 
 
-def _appearance(one: Candidate) -> Appearance:
+def _appearance(candidate: Candidate) -> Appearance:
     """Return how a candidate appeared; of unofficial releases those without a date come last."""
-    dates = dict.fromkeys((one.since, one.by)) if one.is_dated else ()
+    dates = dict.fromkeys((candidate.since, candidate.by)) if candidate.is_dated else ()
     together: dict[tuple[PartialDate, str], list[Release]] = {}
-    for release in one.unofficial:
-        together.setdefault((release.when, release.standing or ""), []).append(release)
+    for unofficial in candidate.unofficial:
+        together.setdefault((unofficial.when, unofficial.standing or ""), []).append(unofficial)
     keys = sorted(together, key=lambda key: (not key[0].is_known, *map(str, key)))
     return Appearance(
-        release_group=one.id,
-        title=one.title,
-        kind=one.kind,
-        counts=one.counts,
-        since=date.fromordinal(one.first) if one.is_dated else None,
-        by=date.fromordinal(one.last) if one.is_dated else None,
+        release_group=candidate.id,
+        title=candidate.title,
+        kind=candidate.kind,
+        counts=candidate.counts,
+        since=date.fromordinal(candidate.first) if candidate.is_dated else None,
+        by=date.fromordinal(candidate.last) if candidate.is_dated else None,
         sources=tuple(
             DateSource(when.text)
-            if one.is_weak
-            else _source(when, [each for each in one.official if each.when == when])
+            if candidate.is_weak
+            else _source(when, [release for release in candidate.official if release.when == when])
             for when in dates
         ),
         aside=tuple(_source(key[0], together[key]) for key in keys),
@@ -147,21 +147,21 @@ def why_not(case: Case, rules_config: RulesConfig) -> tuple[Rival, ...]:
     crg = case.decision.crg_mbid
     again = weigh_facts(case.bundle, result.facts, rules_config).verdict
     if isinstance(again, Decided) and again.crg == crg:
-        before = {one.release_group: one.why_not for one in case.verdict.rivals}
+        before = {rival.release_group: rival.why_not for rival in case.verdict.rivals}
         return tuple(
-            one
-            if before.get(one.release_group) == one.why_not
-            else replace(one, why_not=one.why_not + WITH_FACTS)
-            for one in again.rivals
+            rival
+            if before.get(rival.release_group) == rival.why_not
+            else replace(rival, why_not=rival.why_not + WITH_FACTS)
+            for rival in again.rivals
         )
     reason = result.rationale or "no reason was given"
     if len(reason) > _LONGEST_REASON:
         reason = f"{reason[:_LONGEST_REASON].rstrip()} ..."
-    said = f"the model chose {_name(case.bundle, crg)}: {reason}"
+    choice = f"the model chose {_name(case.bundle, crg)}: {reason}"
     if isinstance(again, Decided):
         other = _name(case.bundle, again.crg)
-        said = f"with the verified facts in, {again.crg_rule} gives {other}, but {said}"
-    return tuple(_by_word(case.bundle, crg, said, rules_config))
+        choice = f"with the verified facts in, {again.crg_rule} gives {other}, but {choice}"
+    return tuple(_by_word(case.bundle, crg, choice, rules_config))
 
 
 def reason_alone(kind: str, why_not: str) -> str:
@@ -170,17 +170,21 @@ def reason_alone(kind: str, why_not: str) -> str:
 
 
 def _by_word(
-    bundle: EvidenceBundle, crg: str, said: str, rules_config: RulesConfig
+    bundle: EvidenceBundle, crg: str, choice: str, rules_config: RulesConfig
 ) -> Iterator[Rival]:
     contest = contest_of(bundle, rules_config)
-    running: dict[str, Candidate] = {one.id: one for one in contest.candidates}
-    possible = {one.id for one in apply_rules(contest).possible}
+    running: dict[str, Candidate] = {candidate.id: candidate for candidate in contest.candidates}
+    possible = {candidate.id for candidate in apply_rules(contest).possible}
     chosen = running.get(crg)
     by_model = {
-        name: f"{one.kind} ({one.when}): {said}"
-        for name, one in running.items()
-        if one.counts
-        and (chosen is None or name in possible or (one.is_dated and one.first <= chosen.last))
+        name: f"{candidate.kind} ({candidate.when}): {choice}"
+        for name, candidate in running.items()
+        if candidate.counts
+        and (
+            chosen is None
+            or name in possible
+            or (candidate.is_dated and candidate.first <= chosen.last)
+        )
     }
     for rival in explain_losers(contest, chosen, sorted_recordings(bundle).excluded):
         if rival.release_group != crg:
@@ -188,5 +192,5 @@ def _by_word(
 
 
 def _name(bundle: EvidenceBundle, crg: str) -> str:
-    names = (one.name for one in candidates_in(bundle) if one.id == crg)
+    names = (candidate.name for candidate in candidates_in(bundle) if candidate.id == crg)
     return next(names, "a record that the evidence lacks")

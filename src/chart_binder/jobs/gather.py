@@ -17,10 +17,7 @@ from chart_binder.errors import (
     NothingFoundError,
     NotLookedUpError,
 )
-from chart_binder.jobs.stored_decisions import (
-    bundle_with_tags,
-    path_bytes,
-)
+from chart_binder.jobs.stored_decisions import bundle_with_tags, path_bytes
 from chart_binder.react.conversation import wrap_plugin_errors
 
 if TYPE_CHECKING:
@@ -193,13 +190,13 @@ class StoredEvidence:
                 # Evidence stays valid if a later look-up failed.
                 if isinstance(record, DecisionRecord) and record.evidence_hash:
                     latest.setdefault(path, (record, record.evidence_hash))
-        evidence = self.store.evidence.of({hash_ for _, hash_ in latest.values()})
+        evidence = self.store.evidence.of({evidence_hash for _, evidence_hash in latest.values()})
 
         def look_up(path: Path) -> EvidenceBundle:
-            record, hash_ = latest.get(path, (None, ""))
-            if record is None or hash_ not in evidence:
+            record, evidence_hash = latest.get(path, (None, ""))
+            if record is None or evidence_hash not in evidence:
                 problem = "no evidence is stored for it: look it up without --frozen first"
                 raise NotLookedUpError(problem)
-            return bundle_with_tags(record, evidence[hash_])
+            return bundle_with_tags(record, evidence[evidence_hash])
 
         return look_up

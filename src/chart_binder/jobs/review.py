@@ -31,19 +31,9 @@ from chart_binder.domain.records import (
 from chart_binder.domain.verdict import Decided, Open, OverrideRecord, Question, Verdict
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
-from chart_binder.jobs.decision import (
-    WAITING_STATES,
-    Decision,
-    State,
-    first_by_facts,
-)
+from chart_binder.jobs.decision import WAITING_STATES, Decision, State, first_by_facts
 from chart_binder.jobs.explain import reason_alone
-from chart_binder.jobs.pipeline import (
-    Pipeline,
-    attempt,
-    decide_bundle,
-    override_for,
-)
+from chart_binder.jobs.pipeline import Pipeline, attempt, decide_bundle, override_for
 from chart_binder.jobs.stored_decisions import (
     LazyRun,
     bundle_with_tags,

@@ -156,12 +156,12 @@ def stored_case(
 ) -> StoredCase:
     """Return the records of a case, with the file's status `before` its tags were read."""
     decision = case.decision
-    hash_ = decision.evidence_hash
+    evidence_hash = decision.evidence_hash
     gathered = _without_added(case)
     evidence = None
-    if hash_ and gathered:  # without the file's tags: files share evidence
+    if evidence_hash and gathered:  # without the file's tags: files share evidence
         document = write_bundle(msgspec.structs.replace(gathered, artifact=None))
-        evidence = EvidenceRecord(hash_, document)
+        evidence = EvidenceRecord(evidence_hash, document)
     transcript = _transcript(decision)
     artifact = case.bundle.artifact if case.bundle else case.artifact
     answer = decision.model_answer
@@ -177,7 +177,7 @@ def stored_case(
         decided_by=decision.decided_by,
         crg_mbid=decision.crg_mbid,
         rr_mbid=decision.rr_mbid,
-        evidence_hash=hash_,
+        evidence_hash=evidence_hash,
         rules_version=versions.rules,
         trace=decision.trace,
         document=msgspec.json.encode(decision),

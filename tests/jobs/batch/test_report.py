@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 
 from chart_binder.domain.records import Measures, RunRecord, StageCost
 from chart_binder.jobs.batch.report import Tally, prometheus_text
-from chart_binder.jobs.decision import (
-    Cause,
-    Decision,
-    FileOutcome,
-    Stage,
-    State,
-)
+from chart_binder.jobs.decision import Cause, Decision, FileOutcome, Stage, State
 from chart_binder.jobs.write import WriteReport, WriteStatus
 from servers.prometheus import read_text
 

@@ -13,11 +13,7 @@ from chart_binder.domain.evidence_json import evidence_hash, read_bundle
 from chart_binder.domain.records import RunRecord, new_id, now_utc
 from chart_binder.domain.verdict import Verdict
 from chart_binder.errors import LookupFailedError
-from chart_binder.jobs.batch import (
-    Album,
-    ThreadExecutor,
-    Worker,
-)
+from chart_binder.jobs.batch import Album, ThreadExecutor, Worker
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck
 from chart_binder.jobs.batch.run import (
@@ -27,11 +23,7 @@ from chart_binder.jobs.batch.run import (
     OutcomeBuffer,
     TagWriter,
 )
-from chart_binder.jobs.decision import (
-    Cause,
-    FileOutcome,
-    State,
-)
+from chart_binder.jobs.decision import Cause, FileOutcome, State
 from chart_binder.jobs.gather import EvidenceLookup
 from chart_binder.jobs.pipeline import Pipeline
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_bundle

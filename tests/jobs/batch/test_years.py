@@ -14,14 +14,9 @@ from chart_binder.domain.patches import FIRST_RELEASE, THE_RECORDING
 from chart_binder.domain.records import new_id
 from chart_binder.domain.verdict import Verdict
 from chart_binder.errors import UsageError
-from chart_binder.jobs.batch import (
-    Album,
-    Worker,
-)
+from chart_binder.jobs.batch import Album, Worker
 from chart_binder.jobs.batch.years import SECONDS_A_RUN, YearQueue, is_asked_about
-from chart_binder.jobs.decision import (
-    FileOutcome,
-)
+from chart_binder.jobs.decision import FileOutcome
 from chart_binder.jobs.gather import EvidenceLookup
 from chart_binder.jobs.pipeline import Pipeline, decide_by_rules
 from chart_binder.jobs.stored_decisions import (

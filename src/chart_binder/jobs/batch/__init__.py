@@ -68,8 +68,8 @@ def find_albums(
     """
     held: tuple[Path, ...] = ()
     paths = outermost_paths(named)
-    found = find_audio_files(paths, warn=None) if is_quiet else find_audio_files(paths)
-    for item in chain(_folders(found), (None,)):
+    files = find_audio_files(paths, warn=None) if is_quiet else find_audio_files(paths)
+    for item in chain(_folders(files), (None,)):
         if held and isinstance(item, tuple) and _are_neighbours(held, item):
             held += item
             continue
@@ -81,10 +81,10 @@ def find_albums(
 
 
 def _folders(
-    found: Iterable[AudioFile | UnreadablePath],
+    files: Iterable[AudioFile | UnreadablePath],
 ) -> Iterator[tuple[Path, ...] | UnreadablePath]:
     """Yield the files of one folder together, at most `MAX_ALBUM_FILES`."""
-    for kind, items in groupby(found, lambda item: (type(item), item.path.parent)):
+    for kind, items in groupby(files, lambda item: (type(item), item.path.parent)):
         if kind[0] is UnreadablePath:
             yield from (item for item in items if isinstance(item, UnreadablePath))
             continue
@@ -92,18 +92,20 @@ def _folders(
             yield paths
 
 
-def _are_neighbours(one: tuple[Path, ...], other: tuple[Path, ...]) -> bool:
-    is_same_parent = one[-1].parent.parent == other[0].parent.parent
-    return is_same_parent and len(one) + len(other) <= MAX_MERGED_FILES
+def _are_neighbours(paths: tuple[Path, ...], other: tuple[Path, ...]) -> bool:
+    is_same_parent = paths[-1].parent.parent == other[0].parent.parent
+    return is_same_parent and len(paths) + len(other) <= MAX_MERGED_FILES
 
 
 def outermost_paths(named: Iterable[Path]) -> Sequence[Path]:
     """Return the paths without duplicates, and without those inside another of them."""
-    kept: dict[str, Path] = {}
+    places: dict[str, Path] = {}
     for path in named:
-        kept.setdefault(os.path.abspath(path), path)  # noqa: PTH100 - a link stays a link
-    inside = {place for place in kept if any(str(above) in kept for above in Path(place).parents)}
-    return [path for place, path in kept.items() if place not in inside]
+        places.setdefault(os.path.abspath(path), path)  # noqa: PTH100 - a link stays a link
+    inside = {
+        place for place in places if any(str(above) in places for above in Path(place).parents)
+    }
+    return [path for place, path in places.items() if place not in inside]
 
 
 @dataclass(frozen=True, slots=True)

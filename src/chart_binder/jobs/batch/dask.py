@@ -23,19 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from chart_binder.errors import CanonError, ClusterError, PluginError, UsageError
-from chart_binder.jobs.batch import (
-    Album,
-    AlbumResult,
-    Worker,
-)
-from chart_binder.jobs.decision import (
-    Case,
-    Cause,
-    Decision,
-    FileCase,
-    FileOutcome,
-    State,
-)
+from chart_binder.jobs.batch import Album, AlbumResult, Worker
+from chart_binder.jobs.decision import Case, Cause, Decision, FileCase, FileOutcome, State
 from chart_binder.jobs.pipeline import finish
 from chart_binder.jobs.stored_decisions import file_status
 from chart_binder.react.conversation import wrap_plugin_errors
@@ -174,12 +163,12 @@ class Cluster:
 
     def has(self, resource: str) -> int:
         """Return the sum of a resource over all workers, 0 if none declares it."""
-        return int(sum(each["resources"].get(resource, 0) for each in self.workers))
+        return int(sum(worker["resources"].get(resource, 0) for worker in self.workers))
 
     @property
     def threads(self) -> int:
         """Tasks that the cluster runs at once."""
-        return int(sum(each["nthreads"] for each in self.workers))
+        return int(sum(worker["nthreads"] for worker in self.workers))
 
     @property
     def workers(self) -> Sequence[dict[str, Any]]:
@@ -303,14 +292,14 @@ def _problem(answer: object) -> str | None:
 
 def _check_versions(cluster: Cluster) -> None:
     """Raise `ClusterError` for another version of Dask: it promises nothing between versions."""
-    found = cluster.client.get_versions()
-    ours = found["client"]["packages"]["distributed"]
-    others = {f"worker {address}": each for address, each in found["workers"].items()}
-    for who, each in {"scheduler": found["scheduler"], **others}.items():
-        theirs = each["packages"]["distributed"] if each else "of an unknown version"
+    versions = cluster.client.get_versions()
+    ours = versions["client"]["packages"]["distributed"]
+    others = {f"worker {address}": process for address, process in versions["workers"].items()}
+    for name, process in {"scheduler": versions["scheduler"], **others}.items():
+        theirs = process["packages"]["distributed"] if process else "of an unknown version"
         if theirs != ours:
             raise ClusterError(
-                f"the Dask {who} has distributed {theirs}, and this machine {ours}:"
+                f"the Dask {name} has distributed {theirs}, and this machine {ours}:"
                 " install the same version on all"
             )
 
@@ -394,28 +383,32 @@ class DaskExecutor:
     def gather(self, album: Album) -> "Future[AlbumResult]":
         """Look up an album and decide by rules."""
         absolute = tuple(str(path.absolute()) for path in album.paths)
-        own = dict(zip(absolute, album.paths, strict=True))
+        path_of = dict(zip(absolute, album.paths, strict=True))
 
         def with_own_paths(result: AlbumResult) -> AlbumResult:
             return replace(
                 result,
-                outcomes=tuple(replace(one, path=own[str(one.path)]) for one in result.outcomes),
+                outcomes=tuple(
+                    replace(file, path=path_of[str(file.path)]) for file in result.outcomes
+                ),
                 open_cases=tuple(
-                    replace(one, path=own[str(one.path)]) for one in result.open_cases
+                    replace(file, path=path_of[str(file.path)]) for file in result.open_cases
                 ),
             )
 
         failed = partial(self._album_failed, album)
         return self._submit(gather_album, absolute, MUSICBRAINZ, with_own_paths, failed)
 
-    def adjudicate(self, one: FileCase) -> "Future[FileOutcome]":
+    def adjudicate(self, file: FileCase) -> "Future[FileOutcome]":
         """Let the adjudicator answer an open case."""
         return self._submit(
             look_into,
-            replace(one, path=one.path.absolute()),
+            replace(file, path=file.path.absolute()),
             MODEL,
-            lambda outcome: replace(outcome, path=one.path),
-            lambda error: finish(self.worker.pipeline, replace(one, case=_killed(error, one.case))),
+            lambda outcome: replace(outcome, path=file.path),
+            lambda error: finish(
+                self.worker.pipeline, replace(file, case=_killed(error, file.case))
+            ),
         )
 
     def finish_early(self) -> None:
@@ -518,7 +511,8 @@ def _killed(error: Exception, case: Case) -> Case:
     if not isinstance(error, KilledWorker):
         raise error
     why = f"the Dask worker died each of {error.allowed_failures + 1} times that it was begun"
-    known = case.decision.evidence_hash
+    evidence_hash = case.decision.evidence_hash
     return replace(
-        case, decision=Decision(State.ERROR, error=why, cause=Cause.FAULT, evidence_hash=known)
+        case,
+        decision=Decision(State.ERROR, error=why, cause=Cause.FAULT, evidence_hash=evidence_hash),
     )

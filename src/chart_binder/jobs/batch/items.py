@@ -95,7 +95,7 @@ def album_collection(paths: Sequence[Path]) -> Collection | None:
         folders[path.parent].append(path)
     for files in folders.values():
         few = {files[0], files[len(files) // 2], files[-1]}
-        tags = [found for found in map(tags_or_error, few) if isinstance(found, TrackTags)]
+        tags = [read for read in map(tags_or_error, few) if isinstance(read, TrackTags)]
         if kind := collection_of(tags):
             return kind
     return None
@@ -243,16 +243,16 @@ class Estimator:
             return
         folders: defaultdict[Path, list[TrackTags]] = defaultdict(list)
         for path in due:
-            found = tags_or_error(path)
-            if isinstance(found, TrackTags):
-                folders[path.parent].append(found)
+            tags = tags_or_error(path)
+            if isinstance(tags, TrackTags):
+                folders[path.parent].append(tags)
             else:
-                is_read = isinstance(found, UnidentifiedError)
+                is_read = isinstance(tags, UnidentifiedError)
                 self._failed["unidentified" if is_read else "unreadable"] += 1
         for folder, files in folders.items():
             kind = collection_of(files)
             # A large folder comes in parts, and may hold several albums.
-            albums = {hash((folder, tags.album)) for tags in files}
+            albums = {hash((folder, file_tags.album)) for file_tags in files}
             sums = self._collections if kind else self._others
             sums.albums |= albums
             if kind:
@@ -292,13 +292,13 @@ class Estimator:
         """Return what files take, with a request for each of their artists."""
         rate = self._config.rate_limit_per_s
         albums, artists = set[int](), set[str]()
-        for each in sums:
-            albums |= each.albums
-            artists |= each.artists
-        about = round(sum(each.about for each in sums)) + len(artists)
-        most = round(sum(each.most for each in sums)) + len(artists)
+        for part in sums:
+            albums |= part.albums
+            artists |= part.artists
+        about = round(sum(part.about for part in sums)) + len(artists)
+        most = round(sum(part.most for part in sums)) + len(artists)
         hours, most_hours = ((n / rate / 3600 if rate else None) for n in (about, most))
-        files = sum(each.files for each in sums)
+        files = sum(part.files for part in sums)
         return EstimatedPart(files, len(albums), about, most, hours, most_hours)
 
 
@@ -360,26 +360,28 @@ class LineRequest:
 def read_request(text: bytes, number: int) -> LineRequest:
     """Read a line; an invalid one becomes a bundle that cannot be read, for the reason given."""
     name, why = f"line {number}", ""
-    found: Any = None
+    document: Any = None
     try:
-        found = msgspec.json.decode(text)
+        document = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         why = f" ({error})"
-    target = _target(found, name)
+    target = _target(document, name)
     if target is None:
         shown = text[:60].decode(errors="replace")
         problem = f"{name}: found {shown!r}{why}; allowed is {_ALLOWED}"
         target = BundleRequest(name, LineError(problem))
-    return LineRequest(number, target, found.get("id") if isinstance(found, Mapping) else None)
+    return LineRequest(
+        number, target, document.get("id") if isinstance(document, Mapping) else None
+    )
 
 
-def _target(found: object, name: str) -> Path | BundleRequest | None:
+def _target(document: object, name: str) -> Path | BundleRequest | None:
     """Return what a line asks for, `None` if that is not one thing."""
-    if not isinstance(found, Mapping):
+    if not isinstance(document, Mapping):
         return None
-    if "recording_candidates" in found:
-        return BundleRequest(name, found)
-    bundle, path, encoded = map(found.get, ("bundle", "path", "path_b64"))
+    if "recording_candidates" in document:
+        return BundleRequest(name, document)
+    bundle, path, encoded = map(document.get, ("bundle", "path", "path_b64"))
     if bundle is not None:
         return BundleRequest(name, bundle) if path is encoded is None else None
     try:
@@ -410,12 +412,12 @@ class Requests:
         """Yield what is asked for; files of one folder that have come together are one album."""
         read = (read_request(text, number) for number, text in enumerate(lines, 1) if text.strip())
         held: list[Path] = []
-        for found in chain(_read_ahead(read, queue.Queue(_MAX_LINES_AHEAD)), (None,)):
-            item = found.target if isinstance(found, LineRequest) else found
-            if isinstance(found, LineRequest):
-                target = found.target
+        for request in chain(_read_ahead(read, queue.Queue(_MAX_LINES_AHEAD)), (None,)):
+            item = request.target if isinstance(request, LineRequest) else request
+            if isinstance(request, LineRequest):
+                target = request.target
                 key = target.name if isinstance(target, BundleRequest) else target
-                self._pending[key].append(found)
+                self._pending[key].append(request)
             if isinstance(item, Path) and _fits(held, item):
                 held.append(item)
                 continue

@@ -15,15 +15,8 @@ import msgspec
 
 from chart_binder.domain.records import Measures, RunRecord, SlowFile, StageCost
 from chart_binder.files import path_text
-from chart_binder.jobs.batch import (
-    AlbumResult,
-)
-from chart_binder.jobs.decision import (
-    Cause,
-    FileOutcome,
-    Stage,
-    State,
-)
+from chart_binder.jobs.batch import AlbumResult
+from chart_binder.jobs.decision import Cause, FileOutcome, Stage, State
 from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.llm.result import AdjudicationResult
 

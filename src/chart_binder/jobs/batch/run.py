@@ -19,23 +19,11 @@ from chart_binder.audio.file_access import UnreadablePath
 from chart_binder.domain.albums import album_folder
 from chart_binder.domain.records import Measures, RunRecord, now_utc
 from chart_binder.files import absolute_path
-from chart_binder.jobs.batch import (
-    Album,
-    AlbumResult,
-    ThreadExecutor,
-    Worker,
-)
+from chart_binder.jobs.batch import Album, AlbumResult, ThreadExecutor, Worker
 from chart_binder.jobs.batch.items import BundleRequest, NoInputYet
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck
-from chart_binder.jobs.decision import (
-    Cause,
-    Decision,
-    FileCase,
-    FileOutcome,
-    Stage,
-    State,
-)
+from chart_binder.jobs.decision import Cause, Decision, FileCase, FileOutcome, Stage, State
 from chart_binder.jobs.pipeline import attempt, decide_by_rules, finish, needs_adjudicator, save
 from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.jobs.write_albums import files_of_album
@@ -133,11 +121,13 @@ class OutcomeBuffer:
         if store := self.store:
             self._unsaved = [*save(store, self._unsaved)]
         saved, self._unsaved = self._unsaved, []
-        stored = sum(one.stored is not None for one in saved)
+        stored = sum(outcome.stored is not None for outcome in saved)
         share_s = (time.monotonic() - started) / max(1, stored)
         return [
-            replace(one, seconds={**one.seconds, Stage.STORE: share_s}) if one.stored else one
-            for one in saved
+            replace(outcome, seconds={**outcome.seconds, Stage.STORE: share_s})
+            if outcome.stored
+            else outcome
+            for outcome in saved
         ]
 
     def begin_run(self) -> None:
@@ -145,12 +135,12 @@ class OutcomeBuffer:
         if self.store:
             self.store.runs.begin(self.run)
 
-    def save_run(self, found: Measures, status: int | None = None) -> None:
+    def save_run(self, measures: Measures, status: int | None = None) -> None:
         """Save the measures of the run so far, with a status how it ended. Raises `StoreError`."""
         if self.store:
-            self.store.runs.measure(self.run.id, found.states, msgspec.json.encode(found))
+            self.store.runs.measure(self.run.id, measures.states, msgspec.json.encode(measures))
             if status is not None:
-                self.store.runs.end(self.run.id, now_utc(), status, found.states)
+                self.store.runs.end(self.run.id, now_utc(), status, measures.states)
 
 
 @dataclass(slots=True)
@@ -247,7 +237,9 @@ class TagWriter:
     def begin(self, outcomes: Sequence[FileOutcome]) -> "Future[Sequence[Written]] | None":
         """Begin to write the tags of files, if there is any that may have tags to be written."""
         write = self._write
-        files = [one for one in outcomes if one.stored is not None or one.is_resumed]
+        files = [
+            outcome for outcome in outcomes if outcome.stored is not None or outcome.is_resumed
+        ]
         if write is None or not files:
             return None
         writing = self._pool.submit(lambda: self._timed(write(files), outcomes, len(files)))
@@ -263,15 +255,18 @@ class TagWriter:
     ) -> Sequence[Written]:
         done: list[Written] = []
         started = time.monotonic()
-        while not self._is_stopped and (found := next(reports, None)):
-            outcome, report = found
+        while not self._is_stopped and (pair := next(reports, None)):
+            outcome, report = pair
             is_writable = outcome.decision.state in _WRITABLE_STATES or report.plan is not None
             is_shown = report.status is not WriteStatus.FAILED or is_writable
             done.append((outcome, report if is_shown else None, time.monotonic() - started))
             started = time.monotonic()
         self.has_left |= self._is_stopped and len(done) < count
         looked_at = {id(outcome) for outcome, _, _ in done}
-        return [*done, *((one, None, 0.0) for one in outcomes if id(one) not in looked_at)]
+        return [
+            *done,
+            *((outcome, None, 0.0) for outcome in outcomes if id(outcome) not in looked_at),
+        ]
 
     def unfinished(self) -> Sequence[FileOutcome]:
         """Return the files whose albums were not finished, and forget them."""
@@ -339,7 +334,7 @@ class BatchRun:
                     self._save()
                     self._save_measures()
             self._save()
-            self._written([(one, None, 0.0) for one in self.tag_writer.unfinished()])
+            self._written([(outcome, None, 0.0) for outcome in self.tag_writer.unfinished()])
             while self._futures and self._has_time:  # tags that are being written
                 self._hand_out(items)  # nothing, but a wish to stop is noticed
                 self._take_results()
@@ -398,7 +393,7 @@ class BatchRun:
         checked = list(self.resume.check(album.paths))
         to_do = [path for path, is_due, _ in checked if is_due]
         resumed = [outcome for _, is_due, outcome in checked if outcome and not is_due]
-        self.tag_writer.expect(album, {*to_do, *(one.path for one in resumed)})
+        self.tag_writer.expect(album, {*to_do, *(outcome.path for outcome in resumed)})
         for outcome in resumed:
             self.buffer.add(outcome)
         if to_do:
@@ -425,15 +420,15 @@ class BatchRun:
             and len(self._adjudicated) < self.executor.max_cases
             and self.model.allows_call
         ):
-            one = self._waiting.popleft()
-            if known := self.answers.get(one.evidence_hash):
-                self.buffer.add(self.worker.apply_answer(one, known))
-            elif one.evidence_hash in self._adjudicated:
-                self._adjudicated[one.evidence_hash].append(one)
+            file = self._waiting.popleft()
+            if answer := self.answers.get(file.evidence_hash):
+                self.buffer.add(self.worker.apply_answer(file, answer))
+            elif file.evidence_hash in self._adjudicated:
+                self._adjudicated[file.evidence_hash].append(file)
             else:
-                self._adjudicated[one.evidence_hash] = []
-                future = self.executor.adjudicate(one)
-                self._futures[future] = partial(self._answered, one.evidence_hash)
+                self._adjudicated[file.evidence_hash] = []
+                future = self.executor.adjudicate(file)
+                self._futures[future] = partial(self._answered, file.evidence_hash)
 
     def _take_results(self) -> None:
         """Wait a moment for tasks, and take the results of those that are done."""
@@ -454,8 +449,8 @@ class BatchRun:
         self._waiting.extend(album.open_cases)
         for outcome in album.outcomes:
             self.buffer.add(outcome)
-        decisions = [one.decision for one in album.outcomes]
-        decisions += [one.case.decision for one in album.open_cases]
+        decisions = [outcome.decision for outcome in album.outcomes]
+        decisions += [outcome.case.decision for outcome in album.open_cases]
         self._record("MusicBrainz", self.lookups, decisions, Cause.LOOKUP_FAILED)
 
     def _answered(self, evidence_hash: str, outcome: FileOutcome) -> None:
@@ -472,9 +467,9 @@ class BatchRun:
         self, name: str, service: CircuitBreaker, decisions: Sequence[Decision], cause: Cause
     ) -> None:
         """Record how a service did, if it was called: of several calls one success counts."""
-        failed = next((one for one in decisions if one.cause is cause), None)
+        failed = next((decision for decision in decisions if decision.cause is cause), None)
         before = service.failures_in_a_row
-        if any(one.cause in (UNSET, Cause.NOTHING_FOUND) for one in decisions):
+        if any(decision.cause in (UNSET, Cause.NOTHING_FOUND) for decision in decisions):
             service.record(None)
         elif failed:
             service.record(failed.error or "no reason given")
@@ -483,13 +478,15 @@ class BatchRun:
             args = (name, words, service.failures_in_a_row, service.last_error)
             _log.warning("%s %s: it failed %d times in a row: %s", *args)
 
-    def _given_up(self, one: FileCase) -> FileOutcome:
+    def _given_up(self, file: FileCase) -> FileOutcome:
         """Return the outcome of a case for which the failing model is not asked."""
         failed = f"it failed {self.model.failures_in_a_row} times: {self.model.last_error}"
         why = f"the model was not asked, for {failed}"
         changes = {"state": State.ERROR, "error": why, "cause": Cause.MODEL}
-        decision = msgspec.structs.replace(one.case.decision, **changes)
-        return finish(self.worker.pipeline, replace(one, case=replace(one.case, decision=decision)))
+        decision = msgspec.structs.replace(file.case.decision, **changes)
+        return finish(
+            self.worker.pipeline, replace(file, case=replace(file.case, decision=decision))
+        )
 
     def _save(self) -> None:
         """Save outcomes; tags are written only then, so that no decision behind them is lost."""
@@ -500,7 +497,7 @@ class BatchRun:
             if writing := self.tag_writer.begin(outcomes):
                 self._futures[writing] = self._written
             else:
-                self._written([(one, None, 0.0) for one in outcomes])
+                self._written([(outcome, None, 0.0) for outcome in outcomes])
 
     def _save_measures(self) -> None:
         """Save the measures now and then, so that a killed run has them."""

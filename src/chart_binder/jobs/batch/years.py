@@ -14,12 +14,7 @@ import msgspec
 
 from chart_binder.domain.verdict import Open
 from chart_binder.jobs.batch.items import EstimatedYears
-from chart_binder.jobs.decision import (
-    Case,
-    Decision,
-    FileOutcome,
-    State,
-)
+from chart_binder.jobs.decision import Case, Decision, FileOutcome, State
 from chart_binder.jobs.pipeline import (
     Pipeline,
     ask_year,
