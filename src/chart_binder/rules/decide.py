@@ -55,8 +55,7 @@ def decide(
 def group_settled(bundle: EvidenceBundle, settings: RulesConfig) -> ReleaseGroupId | None:
     """Return the group that the rules decide for, or None; no answer to a question is tried."""
     contest = contest_of(bundle, settings)
-    is_clear = bundle.listed.is_each_once
-    crg = bundle.once(("settled", settings), lambda: _settle(bundle, contest, is_clear=is_clear))
+    crg = bundle.once(("settled", settings), lambda: _settle(bundle, contest))
     return crg if bundle.complete is not False else None
 
 
@@ -71,8 +70,7 @@ def _by_rules(bundle: EvidenceBundle, settings: RulesConfig) -> Verdict:
         return _doubt_file_name(verdict, bundle) if bundle.is_named_by_file else verdict
 
     def settle(tried: EvidenceBundle) -> ReleaseGroupId | None:
-        is_clear = bundle.listed.is_each_once or tried.listed.is_each_once
-        return _settle(tried, contest_on_trial(tried, contest), is_clear=is_clear)
+        return _settle(tried, contest_on_trial(tried, contest))
 
     questions = questions_of(verdict.questions, bundle, settle)
     losers = explain_losers(contest, None, recordings.excluded)
@@ -126,18 +124,17 @@ def _decided_or_undecided(
     if apart or chosen is None:
         return apart or undecided(contest, results)
     verdict = _decided(chosen, contest, results, recordings)
-    is_clear = bundle.listed.is_each_once
-    what, questions = _ambiguities(chosen, bundle, contest, is_clear=is_clear)
+    what, questions = _ambiguities(chosen, bundle, contest)
     if questions:
         because = f"{what} is unknown, and the decision turns on it"
         return Undecided(because, questions, verdict.path)
     return verdict
 
 
-def _settle(bundle: EvidenceBundle, contest: Contest, *, is_clear: bool) -> ReleaseGroupId | None:
+def _settle(bundle: EvidenceBundle, contest: Contest) -> ReleaseGroupId | None:
     """Return the chosen group, or None if the choice depends on anything ambiguous."""
     chosen = _choose(contest, sorted_recordings(bundle))
-    if chosen is None or _ambiguities(chosen, bundle, contest, is_clear=is_clear)[1]:
+    if chosen is None or _ambiguities(chosen, bundle, contest)[1]:
         return None
     return chosen.id
 
@@ -177,19 +174,18 @@ def _decided(
 
 
 def _ambiguities(
-    chosen: Candidate, bundle: EvidenceBundle, contest: Contest, *, is_clear: bool
+    chosen: Candidate, bundle: EvidenceBundle, contest: Contest
 ) -> tuple[str, tuple[DraftQuestion, ...]]:
     """Return what the decision depends on besides dates, and the questions that would settle it.
 
-    Both are empty if it depends on nothing else. `is_clear` says that the evidence describes
-    nothing twice.
+    Both are empty if it depends on nothing else.
     """
 
     def rules(tried: EvidenceBundle) -> ReleaseGroupId | None:
         other = _choose(contest_on_trial(tried, contest), sorted_recordings(tried))
         return other.id if other else None
 
-    if not is_clear:
+    if not bundle.listed.is_each_once:
         clashes = find_contradictions(contest.recordings, contest.candidates)
         if clashes and (matter := contradictions_that_matter(chosen.id, clashes, bundle, rules)):
             return "which of two descriptions is right", matter

@@ -300,7 +300,7 @@ def stated_premiere(contest: Contest) -> Ruling:
 
     A record that is certainly earlier contradicts it, and so does a sign that the recording was out
     before every record listed. A single is not chosen if a studio album may have come out within
-    the lead window, because the fact does not tell how much later that was.
+    the lead window, because the fact does not say when the album came out.
     """
     stated = [record for record in contest.candidates if record.group.premiere and record.counts]
     if len(stated) != 1:
