@@ -31,7 +31,7 @@ from chart_binder.jobs.batch.dask import (
     start_local_cluster,
 )
 from chart_binder.jobs.batch.items import Estimate, Estimator, Order, library_items
-from chart_binder.jobs.batch.report import Tally
+from chart_binder.jobs.batch.report import BatchTally
 from chart_binder.jobs.batch.resume import (
     AdjudicationCache,
     FileSelection,
@@ -52,7 +52,7 @@ from chart_binder.jobs.stored_decisions import (
     new_run,
     path_bytes,
 )
-from chart_binder.jobs.write import Planner, WriteReport, WriteStatus
+from chart_binder.jobs.write import TagPlanner, WriteReport, WriteStatus
 from chart_binder.store import open_store
 from chart_binder.wiring import (
     MusicBrainzOverrides,
@@ -199,7 +199,7 @@ class FileResult:
 
     outcome: FileOutcome
     tags: WriteReport | None
-    so_far: Tally
+    so_far: BatchTally
     run_id: str
 
     @property
@@ -320,7 +320,7 @@ def run_items(
         buffer = OutcomeBuffer(None if options.dry_run else store, run)
         years = YearQueue(config.batch.model_jobs, options.ask_seconds)
         with open_executor(setup, worker, options) as executor:
-            tally = Tally()  # begun here, so that the start of a cluster does not count
+            tally = BatchTally()  # begun here, so that the start of a cluster does not count
             batch = BatchRun(
                 executor=executor,
                 worker=worker,
@@ -415,13 +415,13 @@ def _tag_writer(
             on_message(line)
     lookup = release_lookup(config, store)
     tags = replace(options.tags, navidrome_before_055=config.tags.navidrome_before_055)
-    planner = Planner(store, overrides(config)(), tags, lookup, copies)
+    planner = TagPlanner(store, overrides(config)(), tags, lookup, copies)
     write = _album_writer(planner, writing, on_message)
     return TagWriter(write, config.batch.write_jobs, is_dry=options.dry_run)
 
 
 def _album_writer(
-    planner: Planner, run: WritingRun | None, on_message: Callable[[str], None]
+    planner: TagPlanner, run: WritingRun | None, on_message: Callable[[str], None]
 ) -> Callable[[Sequence[FileOutcome]], Iterator[tuple[FileOutcome, WriteReport]]]:
     """Return what writes files that were finished together, or in a dry run only says how."""
 
@@ -461,7 +461,7 @@ def _unsaved(outcome: FileOutcome) -> StoredDecision:
     return StoredDecision(record, lambda: read_bundle(evidence.document) if evidence else None)
 
 
-def _save_failed_end(buffer: OutcomeBuffer, tally: Tally, error: BaseException) -> None:
+def _save_failed_end(buffer: OutcomeBuffer, tally: BatchTally, error: BaseException) -> None:
     """Save how a run ended that an error or Ctrl-C broke off."""
     status = end_status(error)
     why = "interrupted" if status == INTERRUPTED else str(error)

@@ -27,7 +27,7 @@ from chart_binder.store import open_store, read_overrides
 if TYPE_CHECKING:
     from chart_binder.domain.evidence import Link, RecordingCandidate
     from chart_binder.domain.tags import WholeRelease
-    from chart_binder.jobs.named_records import NamedRecord, Songs
+    from chart_binder.jobs.named_records import NamedRecord, SongTitles
     from chart_binder.jobs.write import ReleaseLookup
     from chart_binder.musicbrainz.client import Client
     from chart_binder.musicbrainz.source import MusicBrainzSource
@@ -259,7 +259,7 @@ class MusicBrainzOverrides(Overrides):
         super().__init__(overrides(config))
         self._config = config
         self._since = 0.0 if config.musicbrainz.offline else time.time()
-        self._songs: dict[OverrideRecord, Songs] = {}
+        self._songs: dict[OverrideRecord, SongTitles] = {}
 
     def with_current_ids(
         self, override: OverrideRecord, bundle: EvidenceBundle
@@ -308,7 +308,7 @@ class MusicBrainzOverrides(Overrides):
             partial(current_id, self._config),
         )
 
-    def _songs_of(self, stored: Iterable[OverrideRecord]) -> "dict[OverrideRecord, Songs]":
+    def _songs_of(self, stored: Iterable[OverrideRecord]) -> "dict[OverrideRecord, SongTitles]":
         from chart_binder.jobs.named_records import songs_in
         from chart_binder.jobs.overrides import override_effect
 

@@ -25,7 +25,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import RunRecord, new_id, now_utc
 from chart_binder.jobs.pipeline import Pipeline, decide_bundle
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_case
-from chart_binder.jobs.write import Plan, Planner
+from chart_binder.jobs.write import TagPlan, TagPlanner
 from chart_binder.jobs.write_albums import albums_in, plan_album
 from chart_binder.store import Store, open_store
 from integration.sampler import CERTAIN, bundle, sampler_files
@@ -68,11 +68,11 @@ def check(album: Album) -> None:
         check_tags(path, lambda tags: with_fields(tags, FIELDS))
 
 
-def preview(planner: Planner, album: Album) -> None:
+def preview(planner: TagPlanner, album: Album) -> None:
     """Plan an album, of which every file changes."""
     (files,) = albums_in(album)
     for planned in plan_album(planner, files):
-        assert isinstance(planned, Plan), planned
+        assert isinstance(planned, TagPlan), planned
         assert planned.is_changed
 
 
@@ -83,7 +83,7 @@ def cpu_seconds(use: Callable[[], None]) -> float:
     return time.process_time() - begun
 
 
-def one_round(planner: Planner, albums: Sequence[Album]) -> dict[str, float]:
+def one_round(planner: TagPlanner, albums: Sequence[Album]) -> dict[str, float]:
     """Return the seconds of each way over all albums."""
     ways: dict[str, Callable[[Album], None]]
     ways = {"read": read, "check": check, "preview": partial(preview, planner)}
@@ -100,7 +100,7 @@ def main() -> int:
         open_store(f"sqlite:///{folder}/store.db") as store,
     ):
         albums = make_albums(store, Path(folder))
-        planner = Planner(store, {})
+        planner = TagPlanner(store, {})
         one_round(planner, albums)  # fills the caches
         rounds = [one_round(planner, albums) for _ in range(ROUNDS)]
     files = len(albums) * len(CERTAIN)

@@ -15,7 +15,7 @@ from chart_binder.cli.batch import metrics_file
 from chart_binder.cli.runs import summary_lines
 from chart_binder.cli.write import TagResults
 from chart_binder.domain.records import Measures
-from chart_binder.jobs.batch.report import Tally
+from chart_binder.jobs.batch.report import BatchTally
 from chart_binder.jobs.decision import Decision, FileOutcome, State
 from chart_binder.jobs.journal import WritingRun
 from chart_binder.jobs.stored_decisions import new_run
@@ -41,7 +41,7 @@ MEASURES = Measures(
 
 def result(files: int) -> FileResult:
     outcome = FileOutcome(Path("a.flac"), Decision(State.DECIDED))
-    tally = Tally()
+    tally = BatchTally()
     for _ in range(files):
         tally.add_file(outcome, None)
     return FileResult(outcome, None, tally, "run1")

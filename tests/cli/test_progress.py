@@ -17,7 +17,7 @@ import pytest
 from chart_binder.cli.output import rate_text, set_up_logging
 from chart_binder.cli.progress import LiveRun, bar_line, progress, stop_after_current
 from chart_binder.config import LogConfig
-from chart_binder.jobs.batch.report import Tally
+from chart_binder.jobs.batch.report import BatchTally
 from chart_binder.llm.events import ResultEvent, StartEvent
 from chart_binder.musicbrainz.client import MusicBrainzServer
 from chart_binder.react.transcript import ObservationEvent, ReplyEvent
@@ -30,8 +30,8 @@ class Terminal(io.StringIO):
         return True
 
 
-def tally(files: int, **counts: int) -> Tally:
-    return Tally(files=files, worked=files, states=Counter(counts))
+def tally(files: int, **counts: int) -> BatchTally:
+    return BatchTally(files=files, worked=files, states=Counter(counts))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_rate_has_a_unit_in_which_it_is_at_least_one(rate: float, shown: str) 
 def test_the_time_left_is_estimated_once_enough_files_were_worked_on(
     worked: int, resumed: int, total: int, seconds: float, has_estimate: bool
 ) -> None:
-    state = Tally(files=worked + resumed, worked=worked, resumed=resumed)
+    state = BatchTally(files=worked + resumed, worked=worked, resumed=resumed)
     state.started -= seconds
     assert ("left" in bar_line(state, total, seconds, 99)) == has_estimate
 

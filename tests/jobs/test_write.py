@@ -15,7 +15,14 @@ from chart_binder.domain.tags import ChosenIds
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.pipeline import Pipeline, decide_bundle, file_case, save_file
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, saved_run
-from chart_binder.jobs.write import Plan, Planned, Planner, WriteReport, WriteStatus, writable_ids
+from chart_binder.jobs.write import (
+    PlanOrReport,
+    TagPlan,
+    TagPlanner,
+    WriteReport,
+    WriteStatus,
+    writable_ids,
+)
 from chart_binder.jobs.write_albums import albums_in, plan_album
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store import Store, open_store
@@ -82,9 +89,9 @@ def decided(tmp_path: Path) -> Iterator[tuple[Store, list[Path]]]:
         yield store, files
 
 
-def planned(store: Store, files: list[Path]) -> list[Planned]:
+def planned(store: Store, files: list[Path]) -> list[PlanOrReport]:
     (album,) = albums_in(files)
-    return list(plan_album(Planner(store, {}), album))
+    return list(plan_album(TagPlanner(store, {}), album))
 
 
 def test_the_records_of_an_album_are_read_together(decided: tuple[Store, list[Path]]) -> None:
@@ -95,7 +102,7 @@ def test_the_records_of_an_album_are_read_together(decided: tuple[Store, list[Pa
 
     sa.event.listen(sa.Engine, "before_cursor_execute", note)
     try:
-        assert all(isinstance(one, Plan) and one.is_changed for one in planned(*decided))
+        assert all(isinstance(one, TagPlan) and one.is_changed for one in planned(*decided))
     finally:
         sa.event.remove(sa.Engine, "before_cursor_execute", note)
     assert sum(query.startswith("SELECT") for query in queries) == 3, (

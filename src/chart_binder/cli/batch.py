@@ -31,7 +31,7 @@ from chart_binder.jobs.batch.items import (
     Requests,
     read_lines,
 )
-from chart_binder.jobs.batch.report import Tally, metrics_json, prometheus_text
+from chart_binder.jobs.batch.report import BatchTally, metrics_json, prometheus_text
 from chart_binder.jobs.batch.resume import FileSelection
 from chart_binder.jobs.batch.run import Items, on_error
 
@@ -188,7 +188,7 @@ def _options(config: "Config", only: str | None, **flags: Any) -> BatchOptions:
 
 def _estimate(session: options.Session, paths: tuple[str, ...], wanted: BatchOptions) -> int:
     named = [Path(path) for path in options.named_paths(paths)]
-    tally, status = Tally(), 0
+    tally, status = BatchTally(), 0
 
     def on_unreadable(path: UnreadablePath) -> None:
         nonlocal status

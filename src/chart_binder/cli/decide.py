@@ -67,7 +67,7 @@ from chart_binder.wiring import (
 )
 
 if TYPE_CHECKING:
-    from chart_binder.jobs.batch.report import Tally
+    from chart_binder.jobs.batch.report import BatchTally
     from chart_binder.store import Store
 
 _STATUS = dict.fromkeys(WAITING_STATES, 3) | {State.DECIDED: 0, State.ERROR: 1}
@@ -227,11 +227,11 @@ def _decide_files(
 ) -> None:
     # Slow to import, and not needed for a decision on an evidence bundle.
     from chart_binder.cli.runs import next_lines
-    from chart_binder.jobs.batch.report import Tally
+    from chart_binder.jobs.batch.report import BatchTally
 
     config, named = session.config, list(options.named_paths(paths))
     is_whole = len(named) > 1 or any(Path(name).is_dir() for name in named)
-    tally, failures = Tally(), 0
+    tally, failures = BatchTally(), 0
     with session.open_store() as store, _saved_run(store, saves=saves) as run:
         pipeline = replace(
             pipeline,
@@ -301,7 +301,7 @@ def _failures(before: int, decision: Decision) -> int:
     return before if decision.cause is Cause.FILE else 0
 
 
-def _print_summary(tally: "Tally", not_tried: int | None, paths: Sequence[str]) -> None:
+def _print_summary(tally: "BatchTally", not_tried: int | None, paths: Sequence[str]) -> None:
     """Print beside the results what they come to, as a batch does, and how many were not tried.
 
     `not_tried` is None unless MusicBrainz was given up.

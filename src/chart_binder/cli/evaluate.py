@@ -15,7 +15,7 @@ from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, UsageError, counted
 from chart_binder.files import path_text, read_file, read_lines
 from chart_binder.jobs import evaluate
-from chart_binder.jobs.batch.report import Tally
+from chart_binder.jobs.batch.report import BatchTally
 from chart_binder.jobs.decision import Case, FileOutcome
 from chart_binder.jobs.pipeline import Pipeline, decide_bundle
 from chart_binder.wiring import musicbrainz_evidence
@@ -86,7 +86,7 @@ def _compare_years(session: options.Session, dates: str, pipeline: Pipeline) -> 
         session.open_store() as store,
         progress(total=len(rows), noun="rows", is_quiet=session.quiet) as bar,
     ):
-        tally = Tally()
+        tally = BatchTally()
 
         def count(case: Case) -> None:
             tally.add_file(FileOutcome(Path(), case.decision), None)

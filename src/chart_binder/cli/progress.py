@@ -23,7 +23,7 @@ from chart_binder.llm.events import EvidenceEvent, ReadingEvent, ResultEvent, St
 from chart_binder.react import transcript
 
 if TYPE_CHECKING:
-    from chart_binder.jobs.batch.report import Tally
+    from chart_binder.jobs.batch.report import BatchTally
 
 CTRL_D, CTRL_L = "\x04", "\x0c"
 _MAX_PASTED = 4096
@@ -220,7 +220,7 @@ class Progress:
     def __init__(self) -> None:
         self.total = 0
         self.noun = "files"
-        self.tally: Tally | None = None
+        self.tally: BatchTally | None = None
         self.began = self.shown_at = time.monotonic()
 
     def count_files(self, named: Sequence[Path]) -> None:
@@ -230,7 +230,7 @@ class Progress:
         found = find_audio_files(outermost_paths(named), warn=None)
         self.total = sum(isinstance(item, AudioFile) for item in found)
 
-    def show(self, tally: "Tally | None" = None) -> None:
+    def show(self, tally: "BatchTally | None" = None) -> None:
         """Show how far the run is, where that is due; called without a tally while no file ends."""
 
     def clear(self) -> None:
@@ -243,7 +243,7 @@ class Progress:
 
 
 class _Lines(Progress):
-    def show(self, tally: "Tally | None" = None) -> None:
+    def show(self, tally: "BatchTally | None" = None) -> None:
         self.tally = tally or self.tally
         if self.tally and time.monotonic() - self.shown_at >= _LINE_EVERY_S:
             self.shown_at = time.monotonic()
@@ -267,7 +267,7 @@ class _Bar(Progress):
         while not self.is_over.wait(_TICK_S):
             self.show()
 
-    def show(self, tally: "Tally | None" = None) -> None:
+    def show(self, tally: "BatchTally | None" = None) -> None:
         self.tally = tally or self.tally
         now = time.monotonic()
         is_shown = self.drawn and now - self.shown_at < _DRAW_EVERY_S
@@ -324,7 +324,7 @@ _SHOWN_STATES = (
 
 
 def bar_line(
-    tally: "Tally | None", total: int, elapsed_s: float, width: int, noun: str = "files"
+    tally: "BatchTally | None", total: int, elapsed_s: float, width: int, noun: str = "files"
 ) -> str:
     """Return a bar and as many words as fit into `width` columns; the first part always stands."""
     files = tally.files if tally else 0
@@ -341,7 +341,7 @@ def bar_line(
     return f"[{'#' * filled}{'-' * (room - filled)}] {words}"
 
 
-def _parts(tally: "Tally", total: int, noun: str) -> Iterator[str]:
+def _parts(tally: "BatchTally", total: int, noun: str) -> Iterator[str]:
     yield _count(tally.files, total, noun)
     stop_when = max(_ESTIMATE_AFTER_FILES, min(_ENOUGH_FILES, total * _ESTIMATE_AFTER_SHARE))
     has_estimate = tally.seconds >= _ESTIMATE_AFTER_S and tally.worked >= stop_when

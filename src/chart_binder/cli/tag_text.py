@@ -12,7 +12,7 @@ from chart_binder.domain.albums import AlbumKey, album_key
 from chart_binder.errors import counted
 from chart_binder.files import absolute_path, path_text
 from chart_binder.jobs.journal import ChangedKey, FieldChange
-from chart_binder.jobs.write import Plan, WriteReport, WriteStatus
+from chart_binder.jobs.write import TagPlan, WriteReport, WriteStatus
 
 WORDS = {
     WriteStatus.PLANNED: "would change",
@@ -223,7 +223,7 @@ def _id_text(change: FieldChange, names: Mapping[str, str], *, verbose: bool) ->
     return f"{text}  [{ids}]" if verbose else text
 
 
-def _names(plan: Plan) -> Mapping[str, str]:
+def _names(plan: TagPlan) -> Mapping[str, str]:
     """Return what ids stand for: that of the file's group for its album, others by the evidence."""
     before, bundle = plan.draft.file.fields, plan.draft.track.bundle
     title = next(iter(before.get("album", ())), "")

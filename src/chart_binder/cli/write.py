@@ -23,7 +23,7 @@ from chart_binder.domain.tags import Policy
 from chart_binder.errors import INTERRUPTED, CanonError, StoreError, UsageError, end_status
 from chart_binder.files import path_text
 from chart_binder.jobs import journal, write_albums
-from chart_binder.jobs.batch.report import Tally
+from chart_binder.jobs.batch.report import BatchTally
 from chart_binder.jobs.journal import MovedFiles, WritingRun, repair_journal
 from chart_binder.jobs.stored_decisions import new_run
 from chart_binder.jobs.undo import (
@@ -36,7 +36,7 @@ from chart_binder.jobs.undo import (
     writes_to_undo,
 )
 from chart_binder.jobs.undo import verify as verify_file
-from chart_binder.jobs.write import NOT_DECIDED, Planner, WriteReport, WriteStatus
+from chart_binder.jobs.write import NOT_DECIDED, TagPlanner, WriteReport, WriteStatus
 from chart_binder.wiring import overrides, release_lookup
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def write(
     )
     with session.open_store() as store, stop_after_current() as stop:
         lookup = release_lookup(config, store)
-        planner = Planner(store, overrides(config)(), wanted, lookup, copy_links)
+        planner = TagPlanner(store, overrides(config)(), wanted, lookup, copy_links)
         run = None
         if applies:
             started = new_run("write", options.command_line())
@@ -101,7 +101,7 @@ def write(
 
 
 def _write_all(
-    planner: Planner,
+    planner: TagPlanner,
     named: Iterable[str],
     run: WritingRun | None,
     results: "TagResults",
@@ -124,11 +124,11 @@ def _write_all(
             return
 
 
-def _regrouping(planner: Planner, named: Iterable[str], stop: Event) -> Iterator[str]:
+def _regrouping(planner: TagPlanner, named: Iterable[str], stop: Event) -> Iterator[str]:
     """Yield which albums fall apart and come together."""
     moves: Counter[tuple[write_albums.AlbumName, write_albums.AlbumName]] = Counter()
     for item in _albums(named):
-        if isinstance(item, write_albums.AlbumFiles):
+        if isinstance(item, write_albums.AlbumToWrite):
             moves.update(write_albums.album_moves(write_albums.plan_album(planner, item)))
         if stop.is_set():
             return
@@ -137,7 +137,7 @@ def _regrouping(planner: Planner, named: Iterable[str], stop: Event) -> Iterator
 
 def _albums(
     named: Iterable[str], *, cleans: bool = False
-) -> Iterator[write_albums.AlbumFiles | WriteReport]:
+) -> Iterator[write_albums.AlbumToWrite | WriteReport]:
     """Yield the albums of files; if it `cleans`, without what killed saves left in its folders."""
     for item in write_albums.album_folders(_files(named)):
         if isinstance(item, WriteReport):
@@ -248,7 +248,7 @@ class TagResults:
         self.partial.update(tag_text.what_lacks(report))
         self._has_kept |= bool(report.kept)
         self._is_undecided |= report.why == NOT_DECIDED
-        self._bar.show(Tally(files=(done := self.counts.total()), worked=done))
+        self._bar.show(BatchTally(files=(done := self.counts.total()), worked=done))
         waiting = _WAITS if report.waits else 0
         self.status = output.worst(self.status, waiting, _WRITE_STATUS.get(report.status, 0))
         if self.as_json:

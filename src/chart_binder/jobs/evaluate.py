@@ -45,7 +45,7 @@ RR_RULES = (
 )
 
 
-_Id = Annotated[str, msgspec.Meta(pattern=r"\S")]
+_EntityId = Annotated[str, msgspec.Meta(pattern=r"\S")]
 """An id; a blank one is refused, for it may be a gap as well as a null."""
 _Date = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}(-(0[1-9]|1[0-2])(-[0-3][0-9])?)?$")]
 
@@ -58,15 +58,15 @@ class ExpectedRelease(msgspec.Struct, frozen=True):
 
     date: _Date
     year_certain: bool
-    release_group_mbid: _Id | UnsetType | None = UNSET
+    release_group_mbid: _EntityId | UnsetType | None = UNSET
 
 
 class ExpectedDecision(msgspec.Struct, frozen=True):
     """The expected decision; null means that it stays open. What is absent is not scored."""
 
-    crg_mbid: _Id | None
-    rr_mbid: _Id | UnsetType | None = UNSET
-    rr_acceptable: tuple[_Id, ...] | UnsetType | None = UNSET
+    crg_mbid: _EntityId | None
+    rr_mbid: _EntityId | UnsetType | None = UNSET
+    rr_acceptable: tuple[_EntityId, ...] | UnsetType | None = UNSET
     crg_rule: str | None = None
     rr_rule: str | None = None
     first_release: ExpectedRelease | UnsetType | None = UNSET
@@ -96,7 +96,7 @@ class InvalidLine(msgspec.Struct, frozen=True):
     problem: str
 
 
-class _Line(msgspec.Struct):
+class _GoldenLine(msgspec.Struct):
     bundle: msgspec.Raw
     expected: ExpectedDecision
     id: str | None = None
@@ -159,7 +159,7 @@ def _bare(written: str | UnsetType | None) -> str | UnsetType | None:
     return bare_id(written) if isinstance(written, str) else written
 
 
-_DECODER = msgspec.json.Decoder(_Line)
+_DECODER = msgspec.json.Decoder(_GoldenLine)
 
 
 class Grade(StrEnum):

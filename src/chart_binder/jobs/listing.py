@@ -135,7 +135,7 @@ class YearSpan:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class QueryTerm:
     """One condition of a query: a key with its value as `written` and as read, or its negation."""
 
     key: str
@@ -152,7 +152,7 @@ class Term:
 class DecisionQuery:
     """Conditions that must all hold; none matches everything."""
 
-    terms: tuple[Term, ...] = ()
+    terms: tuple[QueryTerm, ...] = ()
 
     def matches(self, row: ListedDecision) -> bool:
         """Whether a decision fulfils every condition."""
@@ -174,7 +174,7 @@ _KEY = re.compile(r"(?<!\S)([-^]?)([A-Za-z]+):(?=\S|\Z)")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"(?!\S)')
 
 
-def _terms(text: str) -> Iterator[Term]:
+def _terms(text: str) -> Iterator[QueryTerm]:
     place = 0
     while text[place:].strip():
         place += len(text) - place - len(text[place:].lstrip())
@@ -199,7 +199,7 @@ def _unquoted(value: str) -> str:
     return stripped
 
 
-def _term(name: str, value: str, *, is_negated: bool = False) -> Term:
+def _term(name: str, value: str, *, is_negated: bool = False) -> QueryTerm:
     if name not in KEYS:
         close = get_close_matches(name, KEYS, n=1)
         meant = f"did you mean {close[0]!r}? " if close else ""
@@ -209,7 +209,7 @@ def _term(name: str, value: str, *, is_negated: bool = False) -> Term:
             ' written in quotes: title:"Part: One"'
         )
     try:
-        return Term(name, value, KEYS[name].read(value), is_negated)
+        return QueryTerm(name, value, KEYS[name].read(value), is_negated)
     except ValueError as error:
         raise UsageError(f"query: {name}: found {path_text(value)!r}; {error}") from error
 
@@ -289,7 +289,7 @@ def _is_certain(row: ListedDecision, answers: frozenset[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Key:
+class _QueryKey:
     """How the value of a key is read (raises `ValueError`), and which decisions match it.
 
     `values` are those allowed, if they are few.
@@ -302,19 +302,19 @@ class _Key:
 
 _BY, _YES_NO = ("rules", "llm", "override"), ("yes", "no")
 _RULES = dict.fromkeys(rule.partition(":")[2] for rule in (*CRG_RULES, *RR_RULES))
-KEYS: Mapping[str, _Key] = {
-    "state": _Key(read_states, lambda row, value: row.decision.state in value, [*State]),
-    "rule": _Key(_read_rules, _is_by_rule, _RULES),
-    "by": _Key(_one_of(*_BY), lambda row, value: row.decision.decided_by in value, _BY),
-    "artist": _Key(_read_text, lambda row, value: _holds(value, row.decision.artist)),
-    "title": _Key(_read_text, lambda row, value: _holds(value, row.decision.title)),
-    "album": _Key(_read_text, lambda row, value: _holds(value, row.album)),
-    "group": _Key(_read_text, lambda row, value: _holds(value, row.decision.crg_title)),
-    "year": _Key(_read_years, _is_of_years),
-    "decade": _Key(_read_decades, _is_of_years),
-    "certain": _Key(_one_of(*_YES_NO), _is_certain, _YES_NO),
-    "path": _Key(_read_path, lambda row, value: is_below(row.kept.path, value)),
-    "text": _Key(
+KEYS: Mapping[str, _QueryKey] = {
+    "state": _QueryKey(read_states, lambda row, value: row.decision.state in value, [*State]),
+    "rule": _QueryKey(_read_rules, _is_by_rule, _RULES),
+    "by": _QueryKey(_one_of(*_BY), lambda row, value: row.decision.decided_by in value, _BY),
+    "artist": _QueryKey(_read_text, lambda row, value: _holds(value, row.decision.artist)),
+    "title": _QueryKey(_read_text, lambda row, value: _holds(value, row.decision.title)),
+    "album": _QueryKey(_read_text, lambda row, value: _holds(value, row.album)),
+    "group": _QueryKey(_read_text, lambda row, value: _holds(value, row.decision.crg_title)),
+    "year": _QueryKey(_read_years, _is_of_years),
+    "decade": _QueryKey(_read_decades, _is_of_years),
+    "certain": _QueryKey(_one_of(*_YES_NO), _is_certain, _YES_NO),
+    "path": _QueryKey(_read_path, lambda row, value: is_below(row.kept.path, value)),
+    "text": _QueryKey(
         _read_text,
         lambda row, value: _holds(
             value, row.decision.artist, row.decision.title, row.album, row.decision.crg_title,
@@ -367,7 +367,7 @@ def smart_playlist(query: DecisionQuery, name: str) -> dict[str, object]:
     return {"name": name, "all": conditions, "sort": "originaldate", "order": "asc"}
 
 
-def _smart_condition(term: Term) -> object:
+def _smart_condition(term: QueryTerm) -> object:
     operator = "notContains" if term.is_negated else "contains"
     match term.key, term.value:
         case ("artist" | "title" | "album") as field, str():

@@ -184,11 +184,11 @@ def named_ids(said: msgspec.Struct) -> dict[str, str]:
     return {field: mbid for field, mbid in ids.items() if mbid}
 
 
-Songs: TypeAlias = frozenset[frozenset[str]]
+SongTitles: TypeAlias = frozenset[frozenset[str]]
 """Titles, each as its words without remarks."""
 
 
-def songs_in(bundle: EvidenceBundle) -> Songs:
+def songs_in(bundle: EvidenceBundle) -> SongTitles:
     """Return the titles that a bundle has for its recording."""
     titles = {bundle.recording_title, bundle.tags.get("title")}
     titles.update(one.title for one in bundle.recording_candidates)
@@ -203,7 +203,7 @@ def _song(title: str) -> frozenset[str]:
 def merged_override(
     bundle: EvidenceBundle,
     overrides: Iterable[OverrideRecord],
-    songs_of: Callable[[OverrideRecord], Songs],
+    songs_of: Callable[[OverrideRecord], SongTitles],
     current_id: CurrentId,
     known_id: CurrentId,
 ) -> OverrideRecord | None:

@@ -57,7 +57,7 @@ _COPIED_INTO = {"wav": "riff-info", **dict.fromkeys(("mp3", "ape", "wv", "mpc"),
 
 
 @dataclass(frozen=True, slots=True)
-class PutBack:
+class PutBackResult:
     """Tags with what was written taken back but for `kept` keys; `others` changed since, too."""
 
     tags: TagSet
@@ -65,7 +65,7 @@ class PutBack:
     others: tuple[ChangedKey, ...] = ()
 
 
-def tags_put_back(write: WriteRecord, tags: TagSet, *, force: bool = False) -> PutBack:
+def tags_put_back(write: WriteRecord, tags: TagSet, *, force: bool = False) -> PutBackResult:
     """Return tags with every written key put back that says what was written; all if `force`.
 
     Raises `AudioError` for a journal that cannot be read, `SaveError` if it does not lead back.
@@ -76,7 +76,7 @@ def tags_put_back(write: WriteRecord, tags: TagSet, *, force: bool = False) -> P
         if before.hash != write.tags_before_hash:
             path = quoted(path_from_bytes(write.path))
             raise SaveError(f"{path}: the journal does not lead back to the tags before")
-        return PutBack(before)
+        return PutBackResult(before)
     copied = tuple(_additions(changes.copied, changes))
     now = new_block(tags).items
     lost = _additions((item for item in changes.uncopied if item not in now), changes)
@@ -85,7 +85,7 @@ def tags_put_back(write: WriteRecord, tags: TagSet, *, force: bool = False) -> P
     back, kept = _with_old_items(tags, present, write, changes, force=force)
     back = _without_copies(back, _of_present_version(copied, write, back), changes)
     back = _without_written(back, write, changes)
-    return PutBack(back, kept, tuple(_others(write, changes, present, back)))
+    return PutBackResult(back, kept, tuple(_others(write, changes, present, back)))
 
 
 def _additions(items: Iterable[TagItem], changes: TagChanges) -> Iterator[TagChange]:

@@ -84,7 +84,7 @@ _ASKED_BRIEFLY = {
 """What each kind of question asks for, about a record."""
 
 
-class Edition(msgspec.Struct, frozen=True):
+class LabelledRelease(msgspec.Struct, frozen=True):
     """A release with its label, and a text that tells it from the others."""
 
     label: str
@@ -101,7 +101,7 @@ class CandidateRow(msgspec.Struct, frozen=True):
     kind: str
     appeared: str
     countries: tuple[str, ...]
-    releases: tuple[Edition, ...]
+    releases: tuple[LabelledRelease, ...]
     is_proposed: bool
 
 
@@ -490,7 +490,7 @@ def _row(label: str, one: Candidate, proposed: str | None) -> CandidateRow:
         one.when if one.counts else "nothing official",
         tuple(dict.fromkeys(each.place for each in releases if each.place)),
         tuple(
-            Edition(name, each.mb_release_id, _release_text(each))
+            LabelledRelease(name, each.mb_release_id, _release_text(each))
             for name, each in labelled_releases(label, one)
         ),
         is_proposed=proposed is not None and bare_id(one.id) == bare_id(proposed),

@@ -39,7 +39,7 @@ from chart_binder.jobs.journal import (
     only_done,
     write_of_file,
 )
-from chart_binder.jobs.put_back import PutBack, tags_put_back
+from chart_binder.jobs.put_back import PutBackResult, tags_put_back
 from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
 from chart_binder.jobs.write import WriteReport, WriteStatus, read_file_tags, why_text
 
@@ -202,7 +202,7 @@ def _plan(
     return WriteReport(path, WriteStatus.PLANNED, changes, kept=back.kept, others=back.others)
 
 
-def _unchanged(path: Path, back: PutBack) -> WriteReport:
+def _unchanged(path: Path, back: PutBackResult) -> WriteReport:
     status = WriteStatus.REFUSED if back.kept else WriteStatus.UNCHANGED
     why = _ALL_CHANGED if back.kept else _ALREADY
     return WriteReport(path, status, why=why, kept=back.kept, others=back.others)
@@ -223,7 +223,7 @@ def _require_audio(write: WriteRecord, found: str) -> None:
         raise _UndoRefusedError("its audio is not that which the tags were written for")
 
 
-_Saved = tuple[SaveResult, WriteRecord | None, PutBack]
+_Saved = tuple[SaveResult, WriteRecord | None, PutBackResult]
 
 
 def _restored(write: WriteRecord, path: Path, run: WritingRun) -> _Saved | None:
@@ -232,11 +232,11 @@ def _restored(write: WriteRecord, path: Path, run: WritingRun) -> _Saved | None:
         saved, undoing = run.restore(path, Restoration.from_document(write.restoration), write)
     except ChangedSinceError:
         return None
-    return saved, undoing, PutBack(saved.after)
+    return saved, undoing, PutBackResult(saved.after)
 
 
 def _put_back(write: WriteRecord, path: Path, run: WritingRun, *, force: bool) -> _Saved:
-    found: list[PutBack] = []
+    found: list[PutBackResult] = []
 
     def change(tags: TagSet) -> TagSet:
         found.append(tags_put_back(write, tags, force=force))

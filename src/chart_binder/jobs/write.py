@@ -80,7 +80,7 @@ class TaggedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class TagDraft:
     """A file whose decision may be written, before its album is looked at.
 
     `withheld` says why not; such a file only gets what keeps its album whole.
@@ -100,14 +100,14 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TagPlan:
     """The changes to one file; one `of_whole` is for all files of its album or for none.
 
     `changes` are what a person is shown, `after` has the fields after it, `not_copied` names what
     players no longer read, because the new tag hides it and cannot hold it.
     """
 
-    draft: Draft
+    draft: TagDraft
     policy: Policy
     wanted: Callable[[Fields], WantedFields]
     changes: tuple[journal.FieldChange, ...]
@@ -141,7 +141,7 @@ class WriteReport:
     status: WriteStatus
     changes: tuple[journal.FieldChange, ...] = ()
     why: str | None = None
-    plan: Plan | None = None
+    plan: TagPlan | None = None
     decision_id: str | None = None
     write_id: str | None = None
     run_id: str | None = None
@@ -165,7 +165,7 @@ class WriteReport:
         return is_open or self.withheld is not None or bool(self.kept)
 
 
-Planned: TypeAlias = Plan | WriteReport
+PlanOrReport: TypeAlias = TagPlan | WriteReport
 """A plan, or the report of a file that nothing may be written into, or that could not be read."""
 
 
@@ -202,7 +202,7 @@ def _album_key(path: Path, fields: Fields) -> AlbumKey:
     return album_key(Path(absolute_path(path)), fields)
 
 
-def write_planned(planned: Planned, run: journal.WritingRun | None) -> WriteReport:
+def write_planned(planned: PlanOrReport, run: journal.WritingRun | None) -> WriteReport:
     """Write a plan if there is a `run`; a report is returned as it is. Raises `StoreError`."""
     if isinstance(planned, WriteReport):
         return planned
@@ -238,7 +238,7 @@ def write_planned(planned: Planned, run: journal.WritingRun | None) -> WriteRepo
 
 
 @dataclass(frozen=True, slots=True)
-class Planner:
+class TagPlanner:
     """Plans tags by what is in the store; `releases` has tracks, which `Policy.MOVE` needs.
 
     With `copy_links` a file with other names (hard links) may be written, too.
@@ -250,7 +250,7 @@ class Planner:
     releases: ReleaseLookup | None = None
     copy_links: bool = False
 
-    def draft(self, file: TaggedFile, stored: RecordsOfFiles) -> Draft | WriteReport:
+    def draft(self, file: TaggedFile, stored: RecordsOfFiles) -> TagDraft | WriteReport:
         """Return what may be written of the decision on a file, or why nothing may."""
         kept = stored.decision(file.path)
         if kept is None:
@@ -279,9 +279,9 @@ class Planner:
         notes = () if chosen.release_group or withheld else (_OPEN,)
         own_dates = _written_dates(file, stored.writes)
         track = DecidedTrack(chosen, bundle, None if withheld else decision.first_release)
-        return Draft(file, kept, track, notes, own_dates, withheld)
+        return TagDraft(file, kept, track, notes, own_dates, withheld)
 
-    def plan(self, draft: Draft, wanted: Callable[[Fields], WantedFields]) -> Plan:
+    def plan(self, draft: TagDraft, wanted: Callable[[Fields], WantedFields]) -> TagPlan:
         """Return the plan of a file by what its fields should be.
 
         Raises `AudioError` and `SaveError` where saving it would.
@@ -296,7 +296,7 @@ class Planner:
         tags, new = check_tags(draft.path, change, copy_links=self.copy_links)
         ((before, wish),) = planned
         after = all_fields(new) if new != tags else before
-        return Plan(
+        return TagPlan(
             draft=draft,
             policy=self.options.policy,
             wanted=wanted,
@@ -308,7 +308,7 @@ class Planner:
             not_copied=not_copied(tags) if new != tags else (),
         )
 
-    def move(self, draft: Draft) -> Callable[[Fields], WantedFields] | WriteReport:
+    def move(self, draft: TagDraft) -> Callable[[Fields], WantedFields] | WriteReport:
         """Return what makes a file a track of the representative release, or why nothing does."""
         refusal = partial(refused, draft.file, decision=draft.decision)
         track = draft.track

@@ -25,11 +25,11 @@ from chart_binder.files import absolute_path, quoted
 from chart_binder.jobs.journal import WritingRun
 from chart_binder.jobs.stored_decisions import RecordsOfFiles, StoredDecision, path_bytes
 from chart_binder.jobs.write import (
-    Draft,
-    Plan,
-    Planned,
-    Planner,
+    PlanOrReport,
+    TagDraft,
     TaggedFile,
+    TagPlan,
+    TagPlanner,
     WriteReport,
     WriteStatus,
     read_file_tags,
@@ -61,13 +61,13 @@ _BEFORE_055 = " before 0.55"
 """These versions of Navidrome have the date in an album's key if there is an original date."""
 
 T = TypeVar("T")
-_Drafted: TypeAlias = Draft | WriteReport
-_Wish: TypeAlias = Callable[[tags.Fields], WantedFields]
-_TryPlan: TypeAlias = Callable[[Draft, _Wish], Plan | SaveError | None]
+_DraftOrReport: TypeAlias = TagDraft | WriteReport
+FieldEdit: TypeAlias = Callable[[tags.Fields], WantedFields]
+_TryPlan: TypeAlias = Callable[[TagDraft, FieldEdit], TagPlan | SaveError | None]
 
 
 @dataclass(frozen=True, slots=True)
-class AlbumFiles:
+class AlbumToWrite:
     """Files of one album that are to be written; `others` returns the rest of the album's."""
 
     key: albums.AlbumKey
@@ -93,7 +93,7 @@ def album_folders(paths: Iterable[Path | WriteReport]) -> Iterator[Sequence[Path
         yield held
 
 
-def albums_in(paths: Sequence[Path]) -> Iterator[AlbumFiles]:
+def albums_in(paths: Sequence[Path]) -> Iterator[AlbumToWrite]:
     """Yield the albums of files in a folder, or in a few."""
     files = [read_file_tags(path) for path in paths]
 
@@ -112,7 +112,7 @@ def albums_in(paths: Sequence[Path]) -> Iterator[AlbumFiles]:
         for start in range(0, len(whole), _MAX_TOGETHER):
             end = start + _MAX_TOGETHER
             rest = [*whole[:start], *whole[end:]]
-            yield AlbumFiles(key, whole[start:end], partial(others, key, rest))
+            yield AlbumToWrite(key, whole[start:end], partial(others, key, rest))
 
 
 def files_of_album(folder: Path) -> Iterator[Path]:
@@ -125,10 +125,10 @@ def files_of_album(folder: Path) -> Iterator[Path]:
 
 
 def plan_album(
-    planner: Planner, album: AlbumFiles, unsaved: Mapping[Path, StoredDecision] | None = None
-) -> Sequence[Planned]:
+    planner: TagPlanner, album: AlbumToWrite, unsaved: Mapping[Path, StoredDecision] | None = None
+) -> Sequence[PlanOrReport]:
     """Plan an album's files, by `unsaved` decisions if there are any. Raises `StoreError`."""
-    drafts: list[_Drafted] = []
+    drafts: list[_DraftOrReport] = []
     for start in range(0, len(album.files), _FILES_AT_ONCE):
         files = album.files[start : start + _FILES_AT_ONCE]
         stored = RecordsOfFiles(planner.store, [file.path for file in files], unsaved or {})
@@ -146,12 +146,12 @@ def plan_album(
 
 
 def _plan_by(
-    planner: Planner, draft: _Drafted, wish: Callable[[Draft], _Wish | WriteReport]
-) -> Planned:
-    if not isinstance(draft, Draft):
+    planner: TagPlanner, draft: _DraftOrReport, wish: Callable[[TagDraft], FieldEdit | WriteReport]
+) -> PlanOrReport:
+    if not isinstance(draft, TagDraft):
         return draft
 
-    def plan() -> Planned:
+    def plan() -> PlanOrReport:
         try:
             wanted = wish(draft)
             if isinstance(wanted, WriteReport):
@@ -163,7 +163,7 @@ def _plan_by(
     return _or_report(draft.file, plan)
 
 
-def _try_plan(planner: Planner, draft: Draft, wish: _Wish) -> Plan | SaveError | None:
+def _try_plan(planner: TagPlanner, draft: TagDraft, wish: FieldEdit) -> TagPlan | SaveError | None:
     """Return the plan of a file, why it cannot be saved, or `None` if it cannot be read."""
     try:
         return planner.plan(draft, wish)
@@ -184,8 +184,8 @@ def _or_report(file: TaggedFile, make: Callable[[], T]) -> T | WriteReport:
 
 
 def _plan_dates(
-    planner: Planner, album: AlbumFiles, drafted: Sequence[_Drafted]
-) -> Sequence[Planned]:
+    planner: TagPlanner, album: AlbumToWrite, drafted: Sequence[_DraftOrReport]
+) -> Sequence[PlanOrReport]:
     """Plan the original dates of an album.
 
     What would split the album in Navidrome is refused if the options keep it together, and with
@@ -194,7 +194,7 @@ def _plan_dates(
     options, has_ids = planner.options, bool(album.key.release)
     of_whole = options.whole_albums or (options.keeps_together and not has_ids)
     try_plan: _TryPlan = partial(_try_plan, planner) if of_whole else lambda *_: None
-    drafts = [one for one in drafted if isinstance(one, Draft)]
+    drafts = [one for one in drafted if isinstance(one, TagDraft)]
     everyone = (*album.files, *(album.others() if of_whole else ()))
     tried = _attempt(everyone, drafts, options, try_plan, has_ids=has_ids)
     dated = [one for one in drafts if one.track.certain_date and one.path in tried.wishes]
@@ -209,31 +209,31 @@ def _plan_dates(
         others = f", and {len(tried.blocked) - 1} more" if len(tried.blocked) > 1 else ""
         why += f"; {quoted(Path(path.name))}{others}: {why_text(error)}"
 
-    def planned(one: _Drafted) -> Planned:
-        if not isinstance(one, Draft):
+    def planned(one: _DraftOrReport) -> PlanOrReport:
+        if not isinstance(one, TagDraft):
             return one
         keys = albums.navidrome_keys(one.file.container, one.file.fields)
         if one.path in tried.wishes and (is_left_out or keys in tried.split):
             return refused(one.file, why, one.decision)
         plan = tried.plans.get(one.path) or _plan_by(planner, one, tried.wish)
-        return replace(plan, of_whole=of_whole) if isinstance(plan, Plan) else plan
+        return replace(plan, of_whole=of_whole) if isinstance(plan, TagPlan) else plan
 
     return [planned(one) for one in drafted]
 
 
 @dataclass(frozen=True, slots=True)
-class _Attempt:
+class _DatingAttempt:
     """A way to date files, those that may not be written, and the keys that it would split.
 
     `plans` are those that had to be made to know it.
     """
 
-    wishes: Mapping[Path, _Wish]
-    plans: Mapping[Path, Plan]
+    wishes: Mapping[Path, FieldEdit]
+    plans: Mapping[Path, TagPlan]
     blocked: Mapping[Path, SaveError]
     split: frozenset[object]
 
-    def wish(self, draft: Draft) -> _Wish:
+    def wish(self, draft: TagDraft) -> FieldEdit:
         """Return what dates a file. Raises `SaveError` for one that may not be written."""
         if error := self.blocked.get(draft.path):
             raise error
@@ -242,17 +242,17 @@ class _Attempt:
 
 def _attempt(
     everyone: Sequence[TaggedFile],
-    drafts: Sequence[Draft],
+    drafts: Sequence[TagDraft],
     options: tags.WriteOptions,
     try_plan: _TryPlan,
     *,
     has_ids: bool,
-) -> _Attempt:
+) -> _DatingAttempt:
     """Date an album's files; if whole dates would split it, no finer than those in the tags."""
 
-    def attempt(*, is_cut: bool) -> _Attempt:
-        wishes: dict[Path, _Wish] = {}
-        plans: dict[Path, Plan] = {}
+    def attempt(*, is_cut: bool) -> _DatingAttempt:
+        wishes: dict[Path, FieldEdit] = {}
+        plans: dict[Path, TagPlan] = {}
         blocked: dict[Path, SaveError] = {}
         for draft in drafts:
             dates = AlbumDates(
@@ -277,7 +277,7 @@ def _attempt(
                 ((one.container, one.fields, fields) for one, fields in after),
                 before_055=options.navidrome_before_055,
             )
-        return _Attempt(wishes, plans, blocked, split)
+        return _DatingAttempt(wishes, plans, blocked, split)
 
     shared = _shared_dates(everyone, drafts)
     whole = attempt(is_cut=False)
@@ -285,7 +285,7 @@ def _attempt(
     return attempt(is_cut=True) if is_cut else whole
 
 
-def _shared_dates(everyone: Sequence[TaggedFile], drafts: Sequence[Draft]) -> frozenset[str]:
+def _shared_dates(everyone: Sequence[TaggedFile], drafts: Sequence[TagDraft]) -> frozenset[str]:
     """Return the original date on all tracks: the album's, if they came out in different years."""
     originals = {file.fields.get("original_date", ()) for file in everyone}
     years = {draft.track.first.year for draft in drafts if draft.track.first}
@@ -293,7 +293,7 @@ def _shared_dates(everyone: Sequence[TaggedFile], drafts: Sequence[Draft]) -> fr
     return frozenset(*originals) if is_shared else frozenset()
 
 
-def _split(everyone: Sequence[TaggedFile], wishes: Mapping[Path, _Wish], version: str) -> str:
+def _split(everyone: Sequence[TaggedFile], wishes: Mapping[Path, FieldEdit], version: str) -> str:
     """Return why an album is left out that Navidrome would split, and what helps."""
     after = [_fields_after(one, wishes.get(one.path)) for one in everyone]
     undated = sum(not each.get("original_date") for each in after)
@@ -302,7 +302,7 @@ def _split(everyone: Sequence[TaggedFile], wishes: Mapping[Path, _Wish], version
     return _SPLIT.format(version=version, is_partly=is_partly)
 
 
-def _fields_after(file: TaggedFile, wish: _Wish | None) -> tags.Fields:
+def _fields_after(file: TaggedFile, wish: FieldEdit | None) -> tags.Fields:
     """Return the fields of a file as they would be, without those that are removed."""
     if wish is None:
         return file.fields
@@ -310,14 +310,14 @@ def _fields_after(file: TaggedFile, wish: _Wish | None) -> tags.Fields:
     return {name: texts for name, texts in after.items() if texts}
 
 
-def write_album(planned: Sequence[Planned], run: WritingRun | None) -> Iterator[WriteReport]:
+def write_album(planned: Sequence[PlanOrReport], run: WritingRun | None) -> Iterator[WriteReport]:
     """Write the files of an album as planned, if there is a `run`, and yield a report for each.
 
     Where one of a whole album fails first, the others are left out. Raises `StoreError`.
     """
     written, failed = 0, ""
     for one in planned:
-        plan = one if isinstance(one, Plan) and one.of_whole and one.is_changed else None
+        plan = one if isinstance(one, TagPlan) and one.of_whole and one.is_changed else None
         if plan and failed and not written:
             yield refused(plan.draft.file, failed, plan.draft.decision)
             continue
@@ -351,12 +351,12 @@ def record_unwritten(store: "Store", reports: Iterable[WriteReport]) -> None:
 AlbumName: TypeAlias = tuple[str, str]
 
 
-def album_moves(planned: Iterable[Planned]) -> Counter[tuple[AlbumName, AlbumName]]:
+def album_moves(planned: Iterable[PlanOrReport]) -> Counter[tuple[AlbumName, AlbumName]]:
     """Count files by the album that they are of and the one whose ids would be written."""
     return Counter(
         (_album_name(one.draft.file.fields), _album_name(one.after))
         for one in planned
-        if isinstance(one, Plan) and one.policy is tags.Policy.MOVE
+        if isinstance(one, TagPlan) and one.policy is tags.Policy.MOVE
     )
 
 

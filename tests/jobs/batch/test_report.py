@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chart_binder.domain.records import Measures, RunRecord, StageCost
-from chart_binder.jobs.batch.report import Tally, prometheus_text
+from chart_binder.jobs.batch.report import BatchTally, prometheus_text
 from chart_binder.jobs.decision import Cause, Decision, FileOutcome, Stage, State
 from chart_binder.jobs.write import WriteReport, WriteStatus
 from servers.prometheus import read_text
@@ -30,7 +30,7 @@ def failed(why: str) -> FileOutcome:
     ],
 )  # fmt: skip
 def test_equal_errors_are_counted_with_the_first_in_full(one: str, other: str) -> None:
-    tally = Tally()
+    tally = BatchTally()
     for why in (one, other.replace("b c", "b")):
         tally.add_file(failed(why), None)
     found = tally.measures()
@@ -40,7 +40,7 @@ def test_equal_errors_are_counted_with_the_first_in_full(one: str, other: str) -
 
 
 def test_why_tags_were_not_written_is_counted_like_errors() -> None:
-    tally = Tally()
+    tally = BatchTally()
     settled = FileOutcome(Path("a.flac"), Decision(State.REVIEW))
     for why in ("confidence 0.71 is too low", "confidence 0.70 is too low", None):
         tally.add_file(settled, WriteReport(settled.path, WriteStatus.REFUSED, why=why))
@@ -51,7 +51,7 @@ def test_why_tags_were_not_written_is_counted_like_errors() -> None:
 
 
 def test_a_folder_is_no_file_and_a_name_of_any_bytes_can_be_kept(tmp_path: Path) -> None:
-    tally = Tally()
+    tally = BatchTally()
     empty = Decision(State.ERROR, error="nothing in it", cause=Cause.FILE)
     tally.add_file(FileOutcome(tmp_path, empty), None)
     assert (tally.files, tally.folders, tally.states) == (0, 1, {"error": 1})
@@ -61,7 +61,7 @@ def test_a_folder_is_no_file_and_a_name_of_any_bytes_can_be_kept(tmp_path: Path)
 
 
 def test_what_was_settled_before_is_no_work_unless_its_tags_are_looked_at() -> None:
-    tally = Tally()
+    tally = BatchTally()
     settled = FileOutcome(Path("a.flac"), Decision(State.DECIDED), is_resumed=True)
     tally.add_file(settled, None)
     assert (tally.files, tally.resumed, tally.worked, tally.rate) == (1, 1, 0, 0)
@@ -71,7 +71,7 @@ def test_what_was_settled_before_is_no_work_unless_its_tags_are_looked_at() -> N
 
 
 def test_any_number_of_files_and_kinds_of_errors_takes_the_same_room() -> None:
-    tally = Tally()
+    tally = BatchTally()
     for number in range(5_000):
         seconds = {Stage.READ: number / 1000}
         why = f"kind {'x' * (number % 700)}"

@@ -14,7 +14,7 @@ from chart_binder.domain.records import RunRecord, new_id, now_utc
 from chart_binder.domain.verdict import Verdict
 from chart_binder.errors import LookupFailedError
 from chart_binder.jobs.batch import Album, ThreadExecutor, Worker
-from chart_binder.jobs.batch.report import Tally
+from chart_binder.jobs.batch.report import BatchTally
 from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck
 from chart_binder.jobs.batch.run import (
     MAX_FAILURES,
@@ -127,7 +127,7 @@ def batch_of(
         answers=AdjudicationCache(store, versions.adjudicator),
         buffer=OutcomeBuffer(store, run),
         tag_writer=TagWriter(None),
-        tally=Tally(),
+        tally=BatchTally(),
         on_finished=lambda one, _: outcomes.append(one),
         should_stop=lambda: False,
     )

@@ -32,7 +32,7 @@ _COUNTS = (
     "files", "folders", "resumed", "unsaved", "states", "decided_by", "rules", "tags",
     "first_releases", "earlier", "certain_undecided", "causes",
 )  # fmt: skip
-"""The counts of a `Tally` that are measures under the same name."""
+"""The counts of a `BatchTally` that are measures under the same name."""
 _DECIDED_BY = ("rules", "llm", "override")
 _Metric: TypeAlias = tuple[str, str, str, Mapping[str, float], str]
 """Name, kind, help, and the samples by the value of a label; without one, `''` has the only."""
@@ -71,7 +71,7 @@ class MessageCounts:
 
 
 @dataclass(slots=True)
-class Tally:
+class BatchTally:
     """Counts files as they are finished, in bounded memory; most names are those of `Measures`.
 
     `worked` have something to do: resumed ones only if their tags are looked at.

@@ -21,7 +21,7 @@ from chart_binder.domain.records import Measures, RunRecord, now_utc
 from chart_binder.files import absolute_path
 from chart_binder.jobs.batch import Album, AlbumResult, ThreadExecutor, Worker
 from chart_binder.jobs.batch.items import BundleRequest, NoInputYet
-from chart_binder.jobs.batch.report import Tally
+from chart_binder.jobs.batch.report import BatchTally
 from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck
 from chart_binder.jobs.decision import Cause, Decision, FileCase, FileOutcome, Stage, State
 from chart_binder.jobs.pipeline import attempt, decide_by_rules, finish, needs_adjudicator, save
@@ -307,7 +307,7 @@ class BatchRun:
     answers: AdjudicationCache
     buffer: OutcomeBuffer
     tag_writer: TagWriter
-    tally: Tally
+    tally: BatchTally
     on_finished: OnFinished
     should_stop: Callable[[], bool]
     lookups: CircuitBreaker = field(default_factory=CircuitBreaker)

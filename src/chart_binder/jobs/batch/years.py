@@ -74,7 +74,7 @@ class YearQueue:
         self, store: "Store", pipeline: Pipeline, should_stop: Callable[[], bool]
     ) -> Iterator[FileOutcome]:
         """Yield every file with what came of its year, saved. Raises `StoreError`."""
-        asked = _Asking(store, pipeline)
+        asked = _YearAsker(store, pipeline)
         ends = None if self.seconds is None else time.monotonic() + self.seconds
         waiting = _by_recording(sorted(self.files, key=_urgency))
         running: dict[Future[Case], Sequence[FileOutcome]] = {}
@@ -98,7 +98,7 @@ class YearQueue:
 
 
 @dataclass(slots=True)
-class _Asking:
+class _YearAsker:
     """Asks about cases, and saves what comes of all files of a performance."""
 
     store: "Store"
