@@ -279,7 +279,7 @@ class MusicBrainzOverrides(Overrides):
         if current != override:
             with open_store(store_url(self._config)) as store:
                 store.overrides.rename(override, current)
-        if current.same_as is None or current.same_as in bundle.listed.ids:
+        if current.same_as is None or current.same_as in bundle.all_ids.ids:
             return current, bundle
         try:
             recording = said_performance(self._config, bundle, current.same_as)

@@ -90,8 +90,8 @@ def test_the_readmes_library_example_runs(capsys: pytest.CaptureFixture[str]) ->
 def test_the_bundle_of_the_docs_is_one() -> None:
     (document,) = blocks("docs/evidence.md", "jsonc")
     bundle = read_bundle(document)
-    assert all(map(MBID.fullmatch, bundle.listed.ids))
-    assert bundle.listed.is_each_once
+    assert all(map(MBID.fullmatch, bundle.all_ids.ids))
+    assert bundle.all_ids.is_each_once
     rules = RulesConfig()
     verdict = decide(bundle, rules)
     first = first_release(bundle, verdict, rules)

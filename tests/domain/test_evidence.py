@@ -156,7 +156,7 @@ def test_two_words_for_one_version_have_one_name(
     title: str, comment: str, words: str, telling: str
 ) -> None:
     said = remarks_in(title, None if comment == "-" else comment)
-    assert " ".join(sorted(said.named if comment == "-" else said.words)) == words.strip("-")
+    assert " ".join(sorted(said.versions if comment == "-" else said.words)) == words.strip("-")
     assert " ".join(sorted(said.telling)) == telling.strip("-")
 
 

@@ -120,7 +120,7 @@ def _check_records(
     asks: bool,
     force: bool,
 ) -> tuple[str, ...]:
-    listed = set(map(bare_id, bundle.listed.ids)) if bundle else set()
+    listed = set(map(bare_id, bundle.all_ids.ids)) if bundle else set()
     is_checked = bundle is not None and not force
     notes: list[str] = []
     found: list[named_records.NamedRecord] = []

@@ -71,12 +71,15 @@ def navidrome_keys(container: str, fields: Fields) -> tuple[tuple[str, ...], tup
     if not artist:
         is_compilation = _first(fields, "compilation") == "1"
         artist = _VARIOUS if is_compilation else _first(fields, "artist")
-    named = (artist.lower(), _first(fields, "album").lower())
+    names = (artist.lower(), _first(fields, "album").lower())
     date, original = _first(fields, "date"), _first(fields, "original_date")
     original = original or _first(fields, "original_year")
     released = date if container == "mp4" else _first(fields, "release_date")
     is_derived = original and not released and date >= original
-    return (*named, released[:_DATE_LENGTH]), (*named, date if is_derived else released)
+    return (*names, released[:_DATE_LENGTH]), (
+        *names,
+        date if is_derived else released,
+    )
 
 
 def split_keys(
@@ -92,11 +95,11 @@ def split_keys(
         for container, before, after in container_and_fields
     ]
     split = set()
-    for which in (0, 1) if before_055 else (0,):
+    for version in (0, 1) if before_055 else (0,):
         after_of = defaultdict(set)
         for before, after in tracks:
-            after_of[before[which]].add(after[which])
-        split |= {before for before, _ in tracks if len(after_of[before[which]]) > 1}
+            after_of[before[version]].add(after[version])
+        split |= {before for before, _ in tracks if len(after_of[before[version]]) > 1}
     return frozenset(split)
 
 

@@ -45,7 +45,7 @@ class Subject:
     """The titles of all records of the evidence, unchanged."""
     titles: frozenset[str]
     """Its titles, as `spaced_words`."""
-    others: frozenset[str]
+    other_titles: frozenset[str]
     """The titles of the other records."""
     types: tuple[str, frozenset[str]]
     """Its primary type, and those of other records with its title."""
@@ -75,21 +75,25 @@ class Subject:
         """
         is_listed = about != THE_RECORDING
         bundle = bundle if is_listed else with_stated_single(bundle, None)
-        every = bundle.groups
+        all_groups = bundle.groups
         groups, releases = things(bundle, about)
-        homes = groups or [group for group in every if not set(releases).isdisjoint(group.editions)]
+        homes = groups or [
+            group for group in all_groups if not set(releases).isdisjoint(group.editions)
+        ]
         records: list[ReleaseGroup | Release] = [*releases, *homes]
         if groups:
             releases = [release for group in groups for release in group.editions]
             records = [*homes, *releases]
-        others = [group for group in every if group not in homes]
+        other_groups = [group for group in all_groups if group not in homes]
         titles = frozenset(title for record in records for title in _titles(record.title))
         artists = frozenset(_spellings(bundle.performer.name or ""))
-        mine = {release.mb_release_id for release in releases}
+        release_ids = {release.mb_release_id for release in releases}
         editions = [release for group in homes for release in group.editions]
-        siblings = [release for release in editions if release.mb_release_id not in mine]
+        siblings = [release for release in editions if release.mb_release_id not in release_ids]
         primary, kinds = (homes[0].types[0], homes[0].kinds) if homes else (None, ())
-        same = {g.types[0] for g in others if not titles.isdisjoint(_titles(g.title))}
+        rival_types = {
+            group.types[0] for group in other_groups if not titles.isdisjoint(_titles(group.title))
+        }
         codes = _codes(releases)
         return cls(
             title=next((record.title for record in records if record.title), about),
@@ -97,22 +101,24 @@ class Subject:
             artists=artists,
             recording=bundle.recording_title or "",
             kind=" + ".join(filter(None, (primary, *kinds))),
-            names=frozenset(record.title for record in [*records, *others] if record.title),
+            names=frozenset(record.title for record in [*records, *other_groups] if record.title),
             titles=titles,
-            others=frozenset(
+            other_titles=frozenset(
                 title
-                for group in others
+                for group in other_groups
                 for title in _titles(group.title)
                 if title not in titles and not any(title in artist for artist in artists)
             ),
-            types=(primary or "", frozenset(filter(None, same - {primary}))),
+            types=(primary or "", frozenset(filter(None, rival_types - {primary}))),
             labels=frozenset(spaced_words(release.label) for release in releases if release.label),
             codes=codes,
             countries=frozenset(release.place for release in releases if release.place),
             home=bundle.performer.country or "",
             years=frozenset(release.date[:4] for release in releases if release.date),
             other_codes=_codes(siblings) - codes,
-            rival_codes=_spaced_codes(release for group in others for release in group.editions),
+            rival_codes=_spaced_codes(
+                release for group in other_groups for release in group.editions
+            ),
             is_one_of_several=any(release.is_official for release in siblings),
             is_listed=is_listed,
         )
@@ -122,8 +128,8 @@ class Subject:
         """The recording itself as a subject: any release of it, in any country."""
         titles = frozenset(_titles(self.recording))
         return replace(
-            self, title=self.recording, kind="", titles=titles, others=self.others - titles,
-            types=("", frozenset()), countries=frozenset(), is_listed=True,
+            self, title=self.recording, kind="", titles=titles, countries=frozenset(),
+            other_titles=self.other_titles - titles, types=("", frozenset()), is_listed=True,
         )  # fmt: skip
 
     def is_told_apart_in(self, text: str) -> bool:
@@ -138,7 +144,7 @@ class Subject:
         closed = words.replace(" ", "")
         names = [[word for word in name.split() if word not in _COMMON] for name in self.artists]
         codes = (spaced_words(code) for code in self.codes if len(code) >= _MIN_CODE)
-        signs = (*codes, *self.labels, *self.others)
+        signs = (*codes, *self.labels, *self.other_titles)
         if not any(names) or any(sign in words for sign in signs):
             return True
         return any(
@@ -167,7 +173,7 @@ class Subject:
     def names_other(self, text: str) -> bool:
         """Return whether a text names another record of the evidence, but not this one."""
         words = spaced_words(text)
-        return any(title in words for title in self.others) and not self.is_named_in(text)
+        return any(title in words for title in self.other_titles) and not self.is_named_in(text)
 
 
 _MIN_CODE = 5
@@ -202,8 +208,8 @@ def _titles(title: str | None) -> Iterator[str]:
 def _spellings(name: str) -> Iterator[str]:
     """Yield a name as `spaced_words`; if it is Cyrillic or Greek, in Latin letters too."""
     lowered = unicodedata.normalize("NFC", name).casefold()
-    others = (fold(lowered.translate(table)).translate(table) for table in _LATIN)
-    for spelling in dict.fromkeys((lowered, *others)):
+    transliterated = (fold(lowered.translate(table)).translate(table) for table in _LATIN)
+    for spelling in dict.fromkeys((lowered, *transliterated)):
         if (words := spaced_words(spelling)).strip():
             yield words
 
@@ -225,8 +231,8 @@ _COLLOQUIAL = (
     "a v g d e z i th i k l m n ks o p r s s t i f h ps o"
 )
 _LATIN = [
-    dict(zip(map(ord, _LETTERS.split()), (sign.strip("_") for sign in way.split()), strict=True))
-    for way in (_ENGLISH, _SCHOLARLY, _COLLOQUIAL)
+    dict(zip(map(ord, _LETTERS.split()), (sign.strip("_") for sign in system.split()), strict=True))
+    for system in (_ENGLISH, _SCHOLARLY, _COLLOQUIAL)
 ]
 """Latin letters for Cyrillic and Greek ones in three common systems, without accents."""
 
@@ -267,7 +273,7 @@ _BESIDES = re.compile(
     r"|et|de|du|à|après|con|y|tras|com|e|di|da|do|met|en|van|op|na)\s(?:\w+\s){0,2}$",
     re.IGNORECASE,
 )
-"""Words that show that the title or version behind them is not what came out."""
+"""Words that show that the title or version after them is not what came out."""
 _YEAR = re.compile("(?<![0-9])(?:1[89]|20)[0-9]{2}(?![0-9])")
 
 
@@ -316,11 +322,11 @@ def other_issue(
     for term in chain(_OF_OTHER.finditer(plain), places):
         if not _BESIDES.search(plain, 0, term.start()):
             return str(term[0])
-    named = _NAMED_BEFORE.search(text, start, mention.start)
+    quoted_title = _NAMED_BEFORE.search(text, start, mention.start)
     clause = text[start:end].casefold()
-    if not named or any(title.casefold() in clause for title in titles if title):
+    if not quoted_title or any(title.casefold() in clause for title in titles if title):
         return None
-    return None if _BESIDES.search(text, start, named.start()) else named[1]
+    return None if _BESIDES.search(text, start, quoted_title.start()) else quoted_title[1]
 
 
 @lru_cache(256)
@@ -449,9 +455,11 @@ def says_plainly(clause: str, phrase: str, field: str, value: str, subject: Subj
 def _has_other_value(remainder: str, field: str, value: str) -> bool:
     """Return whether the remainder of a clause states another value; secondary types count."""
     fields = (PRIMARY_TYPE, SECONDARY_TYPES) if field == PRIMARY_TYPE else (field,)
-    others = [word for kind in fields for name, words in fact_words()[kind].items()
+    other_words = [word for kind in fields for name, words in fact_words()[kind].items()
               for word in words if name not in (value, "Song")]  # fmt: skip
-    return any(not _FROM.search(remainder[:start]) for start, _ in find_words(others, remainder))
+    return any(
+        not _FROM.search(remainder[:start]) for start, _ in find_words(other_words, remainder)
+    )
 
 
 def _marked(text: str, field: str, subject: Subject) -> str:
@@ -513,8 +521,8 @@ def _form(field: str) -> re.Pattern[str]:
     """Return an expression for a clause with a value; it is fast because no word is ambiguous."""
     is_type = field not in (STATUS, COUNTRY)
     glue_words = {*_WORDS["glue"], *(() if is_type else _WORDS["copy"])}
-    whose = {*_WORDS["by"], *_WORDS["from"]}
-    by = "|".join(whose - glue_words)
+    source_words = {*_WORDS["by"], *_WORDS["from"]}
+    by = "|".join(source_words - glue_words)
     into = "|".join({*_WORDS["into"]} - glue_words)
     near = "ztitle" if field == COUNTRY else "(?:ztitle|zcountry)"
     place = "zdate|zlabel|zcountry|ztitle" + ("|zvalue" if field == COUNTRY else "")
@@ -524,7 +532,7 @@ def _form(field: str) -> re.Pattern[str]:
     head = f"(?:{word}|zartist +|(?:{by}) +(?=zartist))*"
     of = "" if is_type else "(?:zartist|zlabel)"
     cut = r"(?:zcut|zartist)\b" if is_type else r"zcut\b"
-    end = rf"{glue}(?:{cut}.*|(?:{'|'.join(whose)}) {of}.*)?$"
+    end = rf"{glue}(?:{cut}.*|(?:{'|'.join(source_words)}) {of}.*)?$"
     behind = ".*$" if is_type else f"(?: +{end}|$)"
     statement = f"{head}{near} +{head}"
     if field == COUNTRY:  # the country of the artist is not that of a record
@@ -538,8 +546,8 @@ def names_abroad(countries: frozenset[str], home: str) -> frozenset[str]:
     if len(countries) != 1:
         return frozenset()
     near = {*countries, home, "XE", "XW"}
-    others = (names for code, names in fact_words()[COUNTRY].items() if code not in near)
-    return frozenset(name for names in others for name in names)
+    foreign_names = (names for code, names in fact_words()[COUNTRY].items() if code not in near)
+    return frozenset(name for names in foreign_names for name in names)
 
 
 def is_from(before: str) -> bool:
@@ -567,7 +575,7 @@ def doubts_in_clause(
         yield f"the text denies {value} or says it of something else"
     is_named = subject.is_named_in(clause) or any(code in fold(clause) for code in subject.codes)
     words = spaced_words(before if field == PRIMARY_TYPE else clause)
-    if (is_of_other and not is_named) or any(title in words for title in subject.others):
+    if (is_of_other and not is_named) or any(title in words for title in subject.other_titles):
         yield "the clause names another candidate"
     if field == STATUS and is_of_other_year(clause, subject):
         yield f"it is about another year than that of {subject.title!r}"

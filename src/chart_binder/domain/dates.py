@@ -32,7 +32,7 @@ class DaySpan(Protocol):
 class PartialDate:
     """A date of any precision: the days from `first` to `last` (proleptic Gregorian ordinals).
 
-    `1974` is any day of that year. Parts behind an unknown part are ignored (`????-05` is unknown),
+    `1974` is any day of that year. Parts after an unknown part are ignored (`????-05` is unknown),
     because no single span can express them.
     """
 
@@ -105,15 +105,15 @@ def _interval(text: str) -> PartialDate:
 UNKNOWN = PartialDate("", FIRST_DAY, LAST_DAY)
 
 
-def before(span: DaySpan, other: DaySpan) -> Answer:
-    """Return whether `span` is earlier than `other`."""
-    if span.last < other.first:
+def before(earlier: DaySpan, later: DaySpan) -> Answer:
+    """Return whether `earlier` is in fact earlier than `later`."""
+    if earlier.last < later.first:
         return True
-    return False if span.first >= other.last else None
+    return False if earlier.first >= later.last else None
 
 
-def same_day(span: DaySpan, other: DaySpan) -> Answer:
+def same_day(left: DaySpan, right: DaySpan) -> Answer:
     """Return whether both are the same day."""
-    if span.first == span.last == other.first == other.last:
+    if left.first == left.last == right.first == right.last:
         return True
-    return False if span.last < other.first or other.last < span.first else None
+    return False if left.last < right.first or right.last < left.first else None

@@ -102,10 +102,12 @@ def single_date(text: str) -> PartialDate | None:
     mentions = find_dates(text)
     if len(mentions) != 1 or mentions[0].is_span:
         return None
-    start, end, (first, *others), _ = mentions[0]
+    start, end, (first, *alternatives), _ = mentions[0]
     if text[:start].strip(" .(") or not _NOTHING_ELSE.fullmatch(_ASIDE.sub("", fold(text[end:]))):
         return None
-    is_within_all = all(other.first <= first.first and first.last <= other.last for other in others)
+    is_within_all = all(
+        date.first <= first.first and first.last <= date.last for date in alternatives
+    )
     return first if is_within_all else None
 
 
@@ -334,10 +336,10 @@ def _forms(row: _Row) -> Iterator[re.Match[str]]:
     while form := _FORM.search(row.signs, start):
         start = form.end()
         if _order(form) == "ddmy":
-            left, right = islice(_PARTS.finditer(row.signs, *form.span()), 2)
-            first, last = row.words[left.start()], row.words[right.start()]
+            first_part, last_part = islice(_PARTS.finditer(row.signs, *form.span()), 2)
+            first, last = row.words[first_part.start()], row.words[last_part.start()]
             if _counted(first) >= _counted(last):
-                start = right.start()
+                start = last_part.start()
                 continue
         yield form
 

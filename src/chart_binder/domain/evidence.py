@@ -128,8 +128,8 @@ class Release(Value, frozen=True):
         """The status by MusicBrainz' name, derived from the flags if there is no status."""
         if self.status in STATUSES:
             return self.status
-        if self.status and (named := status_name(self.status)):
-            return named
+        if self.status and (name := status_name(self.status)):
+            return name
         return self.flags.status if self.flags else None
 
     @property
@@ -320,7 +320,7 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
         if not tags.get("named_by"):
             return False
         ids = (tags.get(f"{now}{of}_mbid") for now in ("", "current_") for of in _ALBUM)
-        return not {*filter(None, ids)}.intersection(self.listed.ids)
+        return not {*filter(None, ids)}.intersection(self.all_ids.ids)
 
     def noting_siblings(self, why: str) -> "EvidenceBundle":
         """Return a copy with the reason why not all siblings were looked up."""
@@ -358,14 +358,14 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
 
     def once(self, name: Hashable, make: Callable[[], T]) -> T:
         """Return the result of `make`, which is called once and then stored in this bundle."""
-        made: dict[Hashable, T] = self.__dict__.setdefault("made", {})
-        if name not in made:
-            made[name] = make()
-        return made[name]
+        results: dict[Hashable, T] = self.__dict__.setdefault("results", {})
+        if name not in results:
+            results[name] = make()
+        return results[name]
 
     @cached_property
-    def listed(self) -> "BundleIds":
-        """The ids of recordings, release groups and releases, as often as they are listed."""
+    def all_ids(self) -> "BundleIds":
+        """The ids of recordings, release groups and releases, each as often as it occurs."""
         recordings = self.recording_candidates
         groups = [group for recording in recordings for group in recording.rg_candidates or ()]
         homes: list[str] = [group.mb_rg_id for group in groups]

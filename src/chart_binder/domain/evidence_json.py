@@ -53,7 +53,7 @@ def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> E
             _ENCODER.encode(bundle)  # a mapping may contain text that JSON cannot
     except msgspec.ValidationError as error:
         where, problem = defect(error)
-        raise EvidenceError(f"{problem}{_found(document, where, problem)}", where) from error
+        raise EvidenceError(f"{problem}{_excess(document, where, problem)}", where) from error
     except (msgspec.DecodeError, UnicodeError) as error:
         raise EvidenceError(f"not a JSON document ({error})") from error
     except RecursionError as error:
@@ -61,10 +61,12 @@ def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> E
     return normalize(_checked(bundle))
 
 
-def with_recordings(bundle: EvidenceBundle, added: Iterable[RecordingCandidate]) -> EvidenceBundle:
-    """Add recordings that the evidence lacks; return it in normal form."""
+def with_recordings(
+    bundle: EvidenceBundle, recordings: Iterable[RecordingCandidate]
+) -> EvidenceBundle:
+    """Return the evidence in normal form, with those of the recordings that it lacks."""
     ids = {recording.mb_recording_id for recording in bundle.recording_candidates}
-    new = tuple(recording for recording in added if recording.mb_recording_id not in ids)
+    new = tuple(recording for recording in recordings if recording.mb_recording_id not in ids)
     if not new:
         return bundle
     return normalize(replace(bundle, recording_candidates=(*bundle.recording_candidates, *new)))
@@ -218,7 +220,7 @@ def normalize(bundle: EvidenceBundle) -> EvidenceBundle:
 
 
 def _is_normal_above_releases(bundle: EvidenceBundle) -> bool:
-    if bundle.version is None or not (bundle.listed.is_each_once or _has_no_duplicate(bundle)):
+    if bundle.version is None or not (bundle.all_ids.is_each_once or _has_no_duplicate(bundle)):
         return False
     texts: set[str | None] = {bundle.recording_title, bundle.siblings}
     artist_id = "-"
@@ -233,7 +235,7 @@ def _is_normal_above_releases(bundle: EvidenceBundle) -> bool:
         texts.update([group.title for group in groups])
         texts.update([group.artist_credit for group in groups])
         texts.update([group.primary_type for group in groups])
-    return _are_bare_ids([artist_id, *bundle.listed.ids]) and not _any_blank(texts)
+    return _are_bare_ids([artist_id, *bundle.all_ids.ids]) and not _any_blank(texts)
 
 
 def _has_no_duplicate(bundle: EvidenceBundle) -> bool:
@@ -291,7 +293,7 @@ def _rewritten(bundle: EvidenceBundle) -> EvidenceBundle:
         recording_title=non_blank(bundle.recording_title),
         siblings=non_blank(bundle.siblings),
         artifact=bundle.artifact and replace(bundle.artifact, tags=tags),
-        recording_candidates=_each(bundle.recording_candidates, "recording_candidates"),
+        recording_candidates=_records(bundle.recording_candidates, "recording_candidates"),
     )
 
 
@@ -309,7 +311,7 @@ _RECORDS: dict[type[Value], tuple[str, str, str]] = {
 """The fields with the id and the date of a value, and with the values inside it."""
 
 
-def _each(values: Iterable[V], where: str) -> tuple[V, ...]:
+def _records(values: Iterable[V], where: str) -> tuple[V, ...]:
     rewritten = (_record(value, f"{where}[{number}]") for number, value in enumerate(values))
     return tuple(dict.fromkeys(rewritten))
 
@@ -322,7 +324,7 @@ def _record(value: V, where: str) -> V:
     if isinstance(value, RecordingCandidate) and value.artist:
         changed["artist"] = _artist(value.artist)
     if inside and (records := getattr(value, inside)):
-        changed[inside] = _each(records, f"{where}.{inside}")
+        changed[inside] = _records(records, f"{where}.{inside}")
     return replace(_without_blanks(value), **changed)
 
 
@@ -342,8 +344,8 @@ def _without_blanks(value: V) -> V:
         if text is not None and not non_blank(text)
     }
     for name in _LISTS.get(kind, ()):
-        if listed := getattr(value, name):
-            changed[name] = tuple(filter(non_blank, listed))
+        if texts := getattr(value, name):
+            changed[name] = tuple(filter(non_blank, texts))
     return replace(value, **changed) if changed else value
 
 
@@ -354,8 +356,8 @@ def defect(error: msgspec.ValidationError) -> tuple[str, str]:
     return path.removesuffix(" in "), problem.replace("`", "")
 
 
-def _found(document: bytes | str | Mapping[str, Any], where: str, problem: str) -> str:
-    """Return in words the number or length beyond a limit, which msgspec does not report."""
+def _excess(document: bytes | str | Mapping[str, Any], where: str, problem: str) -> str:
+    """Return in words the number or length beyond a limit, because msgspec does not report it."""
     if not _LIMIT.search(problem):
         return ""
     with suppress(LookupError, TypeError, OverflowError, msgspec.DecodeError, RecursionError):

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from msgspec.structs import replace
 
 from chart_binder.domain.dates import UNKNOWN, PartialDate
-from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, ReleaseGroup
+from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import (
     ReleaseGroupId,
     ReleaseId,
@@ -117,16 +117,18 @@ def _first_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
     if not any(group.editions for group in groups):
         before = next((group.first_date for group in groups if group.first_date.is_known), UNKNOWN)
         text = _narrower(before, date)
-        return _changed(bundle, patch.about, lambda it: replace(it, first_release_date=text)), (
-            str(before)
-        )
+
+        def dated(group: ReleaseGroup) -> ReleaseGroup:
+            return replace(group, first_release_date=text)
+
+        return _changed(bundle, patch.about, dated), str(before)
     official = [release for group in groups for release in group.editions if release.is_official]
     if not official:
         return bundle, _UNKNOWN
     earlier = [release.when.text for release in official if release.when.last < date.first]
     if earlier:
-        dated = min(earlier)
-        raise _ImpossibleError(f"an official release of it is dated {dated}, before {date}")
+        day = min(earlier)
+        raise _ImpossibleError(f"an official release of it is dated {day}, before {date}")
     earliest = min((release.when for release in official), key=lambda when: when.first)
     could_be = [release for release in official if is_overlapping(release.when, date)]
     if not could_be:
@@ -143,7 +145,7 @@ def _first_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
             return replace(release, date=_not_before(release.when, date))
         return release
 
-    return _changed(bundle, patch.about, lambda it: _each_release(it, bounded)), str(earliest)
+    return _changed(bundle, patch.about, lambda group: _each_release(group, bounded)), str(earliest)
 
 
 def _vaguest(releases: Sequence[Release], date: PartialDate, home: str | None) -> str | None:
@@ -157,7 +159,11 @@ def _vaguest(releases: Sequence[Release], date: PartialDate, home: str | None) -
 
 def _release_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
     date, (_, releases) = patch.date, things(bundle, patch.about)
-    changed = _changed(bundle, patch.about, lambda it: replace(it, date=_narrower(it.when, date)))
+
+    def dated(release: Release) -> Release:
+        return replace(release, date=_narrower(release.when, date))
+
+    changed = _changed(bundle, patch.about, dated)
     return changed, " or ".join(str(when) for when in {release.when for release in releases})
 
 
@@ -168,8 +174,8 @@ def _field(name: str, value_of: Callable[[Any], str | None]) -> _Apply:
         groups, releases = things(bundle, patch.about)
         before = set(map(value_of, (*groups, *releases))) - {None}
         if before - {patch.value}:
-            stated = " and ".join(sorted(filter(None, before)))
-            raise _ImpossibleError(f"the evidence says {stated}")
+            values = " and ".join(sorted(filter(None, before)))
+            raise _ImpossibleError(f"the evidence says {values}")
 
         def filled(record: Any) -> Any:
             return record if value_of(record) else replace(record, **{name: patch.value})
@@ -186,10 +192,10 @@ def _secondary_type(bundle: EvidenceBundle, patch: Patch) -> _Applied:
         return bundle, patch.value
     is_empty = any(group.types[0] and group.secondary_types is not None for group in groups)
     if is_empty or any(group.kinds for group in groups):
-        stated = " and ".join(sorted({kind for group in groups for kind in group.kinds})) or "none"
-        raise _ImpossibleError(f"the evidence says {stated}")
+        values = " and ".join(sorted({kind for group in groups for kind in group.kinds})) or "none"
+        raise _ImpossibleError(f"the evidence says {values}")
     return _changed(
-        bundle, patch.about, lambda it: replace(it, secondary_types=(patch.value,))
+        bundle, patch.about, lambda group: replace(group, secondary_types=(patch.value,))
     ), _UNKNOWN
 
 
@@ -204,7 +210,7 @@ def _premiere(bundle: EvidenceBundle, patch: Patch) -> _Applied:
             for release in group.editions if group.mb_rg_id != patch.about else ():
                 if release.is_official and release.when.last < since:
                     raise _ImpossibleError(f"{group.title!r} came out before it, {release.when}")
-    return _changed(bundle, patch.about, lambda it: replace(it, premiere=True)), _UNKNOWN
+    return _changed(bundle, patch.about, lambda group: replace(group, premiere=True)), _UNKNOWN
 
 
 def _stated_first(bundle: EvidenceBundle, patch: Patch) -> _Applied:
@@ -244,9 +250,9 @@ _FIELDS_APPLIED: Mapping[str, _Apply] = {
 }
 
 
-def is_overlapping(date: PartialDate, other: PartialDate) -> bool:
+def is_overlapping(date: PartialDate, span: PartialDate) -> bool:
     """Return whether two dates have a day in common."""
-    return date.first <= other.last and other.first <= date.last
+    return date.first <= span.last and span.first <= date.last
 
 
 def _narrower(current: PartialDate, date: PartialDate) -> str:
@@ -279,22 +285,26 @@ def things(bundle: EvidenceBundle, about: str) -> tuple[list[ReleaseGroup], list
     """Return the groups and the releases with the id `about`."""
     groups = bundle.groups
     releases = (release for group in groups for release in group.editions)
-    named = [release for release in releases if release.mb_release_id == about]
-    return [group for group in groups if group.mb_rg_id == about], named
+    matching = [release for release in releases if release.mb_release_id == about]
+    return [group for group in groups if group.mb_rg_id == about], matching
 
 
 def _changed(bundle: EvidenceBundle, about: str, change: Callable[[Any], Any]) -> EvidenceBundle:
+    """Return the bundle with the group or release `about` replaced by the result of `change`."""
 
-    def release(it: Release) -> Release:
-        return change(it) if it.mb_release_id == about else it
+    def changed_release(release: Release) -> Release:
+        return change(release) if release.mb_release_id == about else release
 
-    def group(it: ReleaseGroup) -> ReleaseGroup:
-        return change(it) if it.mb_rg_id == about else _each_release(it, release)
+    def changed_group(group: ReleaseGroup) -> ReleaseGroup:
+        is_same = group.mb_rg_id == about
+        return change(group) if is_same else _each_release(group, changed_release)
 
-    def recording(it: RecordingCandidate) -> RecordingCandidate:
-        return replace(it, rg_candidates=tuple(map(group, it.groups))) if it.groups else it
-
-    recordings = tuple(map(recording, bundle.recording_candidates))
+    recordings = tuple(
+        replace(recording, rg_candidates=tuple(map(changed_group, recording.groups)))
+        if recording.groups
+        else recording
+        for recording in bundle.recording_candidates
+    )
     return replace(bundle, recording_candidates=recordings)
 
 
@@ -320,9 +330,9 @@ def is_stated(bundle: EvidenceBundle, patch: Patch) -> bool:
         )
     if patch.field == PREMIERE:
         return any(group.premiere for group in groups)
-    stated = [(*group.types[:1], *group.kinds) for group in groups]
-    stated += [(release.place, release.standing) for release in releases]
-    return any(patch.value in values for values in stated)
+    values = [(*group.types[:1], *group.kinds) for group in groups]
+    values += [(release.place, release.standing) for release in releases]
+    return any(patch.value in group_or_release for group_or_release in values)
 
 
 # Fields and values as models and pages name them.
@@ -341,10 +351,10 @@ def fact_words() -> Mapping[str, Mapping[str, Sequence[str]]]:
 def is_release_date(field: str) -> bool:
     """Return whether a field is the date of a release rather than of another event."""
     stems = fact_words()["date_field"]
-    dated, other = (
+    is_date, is_other_event = (
         re.search("|".join(stems[kind]), field, re.IGNORECASE) for kind in ("date", "other")
     )
-    return bool(dated) and not other
+    return bool(is_date) and not is_other_event
 
 
 def field_named(text: str) -> str | None:

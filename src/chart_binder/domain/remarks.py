@@ -27,7 +27,7 @@ class Remarks(NamedTuple):
 
     kinds: frozenset[str] = _EMPTY
     words: frozenset[str] = _EMPTY
-    named: frozenset[str] = _EMPTY
+    versions: frozenset[str] = _EMPTY
     """The words of those remarks in the title that name a version, so not of the title itself."""
     telling: frozenset[str] = _EMPTY
     """The words that name another performance, not only another mix or cut."""
@@ -93,16 +93,16 @@ def remarks_in(title: str | None, comment: str | None) -> Remarks:
     part = part or part_of(f"- ({comment})")[0]
     comment = _DENIED.sub("", comment)
     words: set[str] = set()
-    named: set[str] = set()
+    title_words: set[str] = set()
     for remark in remarks:
         names, is_version = _words_of(_without_remaster(_DENIED.sub("", remark)), is_title=True)
         words |= names
-        named |= names if is_version else _EMPTY
+        title_words |= names if is_version else _EMPTY
     words |= _words_of(_without_remaster(_GUESTS.sub(" ", comment)))[0]
-    telling = _words_of(_NO_OTHER.sub(" ", _GUESTS.sub(" ", comment)))[0] | named
+    telling = _words_of(_NO_OTHER.sub(" ", _GUESTS.sub(" ", comment)))[0] | title_words
     kinds = words.intersection(KINDS)
     return Remarks(
-        frozenset(kinds), frozenset(words), frozenset(named), _of_performance(telling), part
+        frozenset(kinds), frozenset(words), frozenset(title_words), _of_performance(telling), part
     )
 
 
@@ -204,7 +204,11 @@ def _named_words(folded: str) -> list[tuple[str, str]]:
 
     def counts(place: int, name: str) -> bool:
         beside = pairs[max(place - 1, 0) : place + 2]
-        return not VERSIONS[name].beside or is_alone or sum(bool(other) for other, _ in beside) > 1
+        return (
+            not VERSIONS[name].beside
+            or is_alone
+            or sum(bool(neighbour) for neighbour, _ in beside) > 1
+        )
 
     return [
         (name if name and counts(place, name) else "", word)

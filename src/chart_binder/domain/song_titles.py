@@ -79,7 +79,7 @@ def without_noise(title: str) -> str:
     """Return a title without additions of downloads that name no version: `(Official Video) [HD]`.
 
     `(Official Live Video)` becomes `(Live)`; `(Music Video Version)` names a version and stays. An
-    addition behind a dash or `|` is removed only if it is called official.
+    addition after a dash or `|` is removed only if it is called official.
     """
     return _SET_OFF.sub(_without_noise_in, title).strip() or title
 

@@ -104,7 +104,7 @@ Texts = tuple[str, ...]
 
 _NUMBERS = re.compile(r"([0-9]{4})([-/. :]?)(0[0-9]|1[0-2])(?:\2([0-2][0-9]|3[01]))?(?=$|[T ].*)")
 _BEFORE_DATE = re.compile(r"(?i)^(?:[\[(\s~℗©]|\(?[pc]\)|(?:circa|ca?)\b\.?)+")
-# At the beginning, or behind day and month in unknown order.
+# At the beginning, or after day and month in unknown order.
 _YEAR = re.compile(r"(?:[0-9]{1,2}[-/. ][0-9]{1,2}[-/. ])?(?!0000)([0-9]{4})(?![0-9])")
 _CUT = (
     "no finer than its date, because Navidrome before 0.55 would split the album; --in-parts writes"
@@ -165,12 +165,12 @@ class DecidedTrack:
 
 
 def _with_every_policy(track: DecidedTrack, now: Fields) -> dict[str, Texts]:
-    wanted: dict[str, Texts] = {}
+    fields: dict[str, Texts] = {}
     if track.own_recording and not now.get("recording_mbid"):
-        wanted["recording_mbid"] = (track.own_recording,)
+        fields["recording_mbid"] = (track.own_recording,)
     if track.chosen.trace:
-        wanted["decision_trace"] = (track.chosen.trace,)
-    return wanted
+        fields["decision_trace"] = (track.chosen.trace,)
+    return fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +198,11 @@ def dates(track: DecidedTrack, now: Fields, album: AlbumDates) -> WantedFields:
     It replaces a later or a replaceable date in the tags; an earlier date stays, with a note.
     Without a certain year, the dates stay.
     """
-    wanted = _with_every_policy(track, now)
+    fields = _with_every_policy(track, now)
     first, date = track.certain_date, now.get("date", ())
     if first is None:
-        return _undated(track.first, now, album, wanted)
-    wanted |= {_MARK: ()} if now.get(_MARK) else {}
+        return _undated(track.first, now, album, fields)
+    fields |= {_MARK: ()} if now.get(_MARK) else {}
     text = first.text
     if album.no_finer_than_date and date and text.startswith(date[0]):
         text = date[0]
@@ -213,35 +213,35 @@ def dates(track: DecidedTrack, now: Fields, album: AlbumDates) -> WantedFields:
             notes.append(f"original date {old} stays: it is before {first}, the first release")
         case "same or finer":  # of one of the fields
             whole = {"original_date": text, "original_year": text[:4]}
-            others = {
+            corrections = {
                 name: value for name, value in whole.items() if _contradicts(now.get(name), first)
             }
-            wanted |= {name: (value,) for name, value in others.items()}
+            fields |= {name: (value,) for name, value in corrections.items()}
         case _:
-            wanted |= {"original_date": (text,), "original_year": (text[:4],)}
+            fields |= {"original_date": (text,), "original_year": (text[:4],)}
             if text != first.text and now.get("original_date") != (text,):
                 notes.append(_CUT)
     released = _parsed(date[0]) if date else UNKNOWN
     if released.is_known and released.last < first.first and not album.also_date:
         notes.append(f"the file's own date {released} is before {first}: one of them is wrong")
     if _unreadable(_ORIGINAL_DATES, now):
-        wanted = {name: texts for name, texts in wanted.items() if name not in _ORIGINAL_DATES}
+        fields = {name: texts for name, texts in fields.items() if name not in _ORIGINAL_DATES}
         notes = _unreadable_notes("original date", _ORIGINAL_DATES, now)
     if album.also_date:
-        wanted |= _first_as_date(first, text, now, notes)
-    return WantedFields(wanted, tuple(notes))
+        fields |= _first_as_date(first, text, now, notes)
+    return WantedFields(fields, tuple(notes))
 
 
 def _undated(
-    first: FirstRelease | None, now: Fields, album: AlbumDates, wanted: dict[str, Texts]
+    first: FirstRelease | None, now: Fields, album: AlbumDates, fields: dict[str, Texts]
 ) -> WantedFields:
     """Return what is written without a certain year: the earliest known one with `best_known`."""
     date = now.get("date", ())
     if album.with_release_date and date and not now.get("release_date"):
-        wanted["release_date"] = date
+        fields["release_date"] = date
     if album.best_known and first and (best := _best_known(first, now, album)):
-        return WantedFields(wanted | best, (_UNCERTAIN.format(best=first.best),))
-    return WantedFields(wanted, withheld=_why_undated(first))
+        return WantedFields(fields | best, (_UNCERTAIN.format(best=first.best),))
+    return WantedFields(fields, withheld=_why_undated(first))
 
 
 def _best_known(first: FirstRelease, now: Fields, album: AlbumDates) -> dict[str, Texts] | None:
@@ -273,13 +273,13 @@ def _first_as_date(
             return {}
         case "same or finer":
             return {}
-    wanted: dict[str, Texts] = {"date": (text,)}
+    fields: dict[str, Texts] = {"date": (text,)}
     if released := now.get("release_date"):
         if date and released != date:
             notes.append(f"the date {date[0]} goes; the release date {released[0]} stays")
     elif date:
-        wanted["release_date"] = date
-    return wanted
+        fields["release_date"] = date
+    return fields
 
 
 def _comparison(old: PartialDate, first: PartialDate, *, is_replaceable: bool) -> str:
@@ -315,9 +315,9 @@ def dates_of_album(track: DecidedTrack, now: Fields) -> frozenset[str]:
     ids = {text for name in _ALBUM_IDS for text in _current_ids(name, track, now)}
     first_dates: set[str] = set()
     for group in track.bundle.groups:
-        named = {group.mb_rg_id, *(release.mb_release_id for release in group.editions)}
+        group_ids = {group.mb_rg_id, *(release.mb_release_id for release in group.editions)}
         names = (group.title, *(release.title for release in group.editions))
-        if ids & named or (not ids and titles & {fold(name or "") for name in names}):
+        if ids & group_ids or (not ids and titles & {fold(name or "") for name in names}):
             whens = (group.first_date, *(release.when for release in group.editions))
             first_dates |= {when.text[:n] for when in whens for n in (4, 7, 10) if when.is_known}
     return frozenset(first_dates)
@@ -331,8 +331,8 @@ def _current_ids(name: str, track: DecidedTrack, now: Fields) -> list[str]:
 
     The evidence has the new id under the name of the field with `current_` before it.
     """
-    then = track.bundle.tags
-    merged = {then.get(name): then.get(f"current_{name}")}
+    evidence_tags = track.bundle.tags
+    merged = {evidence_tags.get(name): evidence_tags.get(f"current_{name}")}
     ids = [text.strip().lower() for text in now.get(name, ())]
     return [merged.get(mbid) or mbid for mbid in ids]
 
@@ -340,13 +340,13 @@ def _current_ids(name: str, track: DecidedTrack, now: Fields) -> list[str]:
 def _earliest(*fields: Texts) -> PartialDate:
     """Return the earliest date in the fields; among equal ones, the most precise."""
     readable = [date for texts in fields for text in texts if (date := _parsed(text)).is_known]
-    whole = [date for date in readable if not any(_is_vaguer(date, other) for other in readable)]
+    whole = [date for date in readable if not any(_is_vaguer(date, finer) for finer in readable)]
     return min(whole, key=lambda date: date.first, default=UNKNOWN)
 
 
-def _is_vaguer(date: PartialDate, other: PartialDate) -> bool:
-    is_within = date.first <= other.first and other.last <= date.last
-    return is_within and date.text != other.text
+def _is_vaguer(date: PartialDate, finer: PartialDate) -> bool:
+    is_within = date.first <= finer.first and finer.last <= date.last
+    return is_within and date.text != finer.text
 
 
 def _unreadable(names: Iterable[str], now: Fields) -> list[str]:
@@ -354,9 +354,9 @@ def _unreadable(names: Iterable[str], now: Fields) -> list[str]:
     return [name for name in names if any(_is_unreadable(text) for text in now.get(name, ()))]
 
 
-def _unreadable_notes(called: str, names: Iterable[str], now: Fields) -> list[str]:
+def _unreadable_notes(label: str, names: Iterable[str], now: Fields) -> list[str]:
     texts = " and ".join(repr(now[name][0]) for name in _unreadable(names, now))
-    return [f"{called} {texts} stays: it cannot be read as a date"] if texts else []
+    return [f"{label} {texts} stays: it cannot be read as a date"] if texts else []
 
 
 def _is_unreadable(text: str) -> bool:
@@ -394,13 +394,13 @@ def note(track: DecidedTrack, now: Fields) -> WantedFields:
     """Return the decision under canon's own keys, and no other field."""
     group, first = track.group, track.certain_date
     title = non_blank(group.title) if group else None
-    wanted = _with_every_policy(track, now) | {
+    fields = _with_every_policy(track, now) | {
         "note_album": (title,) if title else (),
         "note_original_date": (first.text,) if first else (),
         "note_release_group_mbid": _present(track.chosen.release_group),
         "note_release_mbid": _present(track.chosen.release),
     }
-    return WantedFields(wanted)
+    return WantedFields(fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -491,8 +491,8 @@ def move(
         fields |= {name: () for name in _ORIGINAL_DATES if name not in unreadable}
         notes = _unreadable_notes("original date", _ORIGINAL_DATES, now)
         dated = replace(dated, notes=(*dated.notes, *notes))
-    same = {name for name in ("track", "disc") if now.get(name) == fields[name]}
-    changed = {name: texts for name, texts in fields.items() if name not in same}
+    unchanged = {name for name in ("track", "disc") if now.get(name) == fields[name]}
+    changed = {name: texts for name, texts in fields.items() if name not in unchanged}
     if not fields["compilation"] and now.get("compilation") == ("0",):
         del changed["compilation"]
     return WantedFields({**dated.fields, **changed}, dated.notes)

@@ -110,7 +110,7 @@ _DASHES = frozenset("-‐‑‒–—―−")
 def plain_text(text: str) -> tuple[str, list[int]]:
     """Return a text without case, accents and quotation marks, and the offset of each character.
 
-    All dashes are `-`. Any space, `|` between cells and `:` behind a label are one blank.
+    All dashes are `-`. Any space, `|` between cells and `:` after a label are one blank.
     """
     signs: list[str] = []
     places: list[int] = []

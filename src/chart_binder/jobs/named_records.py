@@ -154,7 +154,7 @@ def current_ids(
     They are by the field of an override. Ids in the evidence are not looked up. All ids stay
     unchanged without `current_id`, or if a look-up fails, which a note says.
     """
-    in_evidence = set(map(bare_id, bundle.listed.ids)) if bundle else set()
+    in_evidence = set(map(bare_id, bundle.all_ids.ids)) if bundle else set()
     current = {**named}
     try:
         for field, mbid in named.items():
@@ -213,7 +213,7 @@ def merged_override(
     of an unknown song all are. `known_id` may be older than `current_id`: it tells whether it is
     the evidence that has an old id. Raises `LookupFailedError`.
     """
-    in_evidence, songs = set(map(bare_id, bundle.listed.ids)), songs_in(bundle)
+    in_evidence, songs = set(map(bare_id, bundle.all_ids.ids)), songs_in(bundle)
     suspects = {
         current_id("recording", one.recording_mbid): one
         for one in sorted(overrides, key=lambda one: one.set_at_utc)

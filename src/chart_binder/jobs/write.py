@@ -473,7 +473,7 @@ def _contradicts(
     """Return whether a decision follows another override, or one says what it does not."""
     if decision.overruled_at and decision.overruled_at != override.set_at_utc:
         return True
-    if override.same_as and override.same_as not in map(bare_id, bundle.listed.ids):
+    if override.same_as and override.same_as not in map(bare_id, bundle.all_ids.ids):
         return True
     if override.crg_mbid and bare_id(override.crg_mbid) != bare_id(chosen.release_group or ""):
         return True

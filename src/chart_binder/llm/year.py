@@ -73,7 +73,7 @@ def _albums(
             name = _NAME.match(line, phrase.end())
             title = " ".join(name[1].split()) if name else ""
             words = spaced_words(title)
-            if not title or any(record in words or words in record for record in song.others):
+            if not title or any(record in words or words in record for record in song.other_titles):
                 continue
             year_text = phrase.groupdict().get("year") or (name and name[2])
             years = [int(year_text)] if year_text else _years_of(title, documents, song)

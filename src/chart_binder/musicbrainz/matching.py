@@ -235,12 +235,12 @@ def _of_version(hits: Sequence[Recording], tags: TrackTags) -> Sequence[Recordin
     """
     wanted = remarks_in(tags.title, None)
     described = [(hit, remarks_in(hit.title, hit.disambiguation)) for hit in hits]
-    if wanted.named:
+    if wanted.versions:
         places, _ = find_meant(wanted, [remarks for _, remarks in described])
         return [hits[place] for place in places]
     kinds = {"", remarks_in(tags.title, tags.album).kind}
     same = [(hit, remarks) for hit, remarks in described if remarks.kind in kinds]
-    plain = [hit for hit, remarks in same if remarks.kind or not remarks.named & remarks.telling]
+    plain = [hit for hit, remarks in same if remarks.kind or not remarks.versions & remarks.telling]
     return plain or [hit for hit, _ in same]
 
 
@@ -526,7 +526,7 @@ def bare_title(title: str) -> str:
 
 
 def _is_of_same_song(remark: str) -> bool:
-    named = remarks_in(f"- ({remark})", None).named
+    named = remarks_in(f"- ({remark})", None).versions
     return bool(_SAME_SONG.search(remark) or (named and not named & {"remix", "instrumental"}))
 
 

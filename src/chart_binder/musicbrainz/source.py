@@ -247,7 +247,7 @@ def _title(tags: TrackTags, recordings: Sequence[ws.Recording]) -> str | None:
         return None
     if title and (len(recordings) == 1 or not tags.title):
         return title
-    ours, theirs = (remarks_in(text, None).named for text in (tags.title, title))
+    ours, theirs = (remarks_in(text, None).versions for text in (tags.title, title))
     return title if title and ours == theirs else tags.title
 
 

@@ -185,7 +185,7 @@ def _ambiguities(
         other = _choose(contest_on_trial(tried, contest), sorted_recordings(tried))
         return other.id if other else None
 
-    if not bundle.listed.is_each_once:
+    if not bundle.all_ids.is_each_once:
         clashes = find_contradictions(contest.recordings, contest.candidates)
         if clashes and (matter := contradictions_that_matter(chosen.id, clashes, bundle, rules)):
             return "which of two descriptions is right", matter

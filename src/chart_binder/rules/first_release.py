@@ -100,12 +100,12 @@ def _first_listed(
 ) -> FirstRelease | None:
     crg = verdict.crg if isinstance(verdict, Decided) else None
     contest = contest_of(bundle, settings)
-    if len(contest.recordings) == 1 and bundle.listed.is_each_once:
+    if len(contest.recordings) == 1 and bundle.all_ids.is_each_once:
         return _doubted(_first_of_reading(contest, crg), verdict)
 
     readings: list[FirstRelease | None] = []
     clashes: Sequence[Contradiction] = ()
-    if not bundle.listed.is_each_once:
+    if not bundle.all_ids.is_each_once:
         clashes = find_contradictions(sorted_recordings(bundle).possible, candidates_meant(bundle))
     for _, tried in readings_of(bundle, clashes):
         for version in sorted_recordings(tried).versions:

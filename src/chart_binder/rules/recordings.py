@@ -238,7 +238,7 @@ def _version_test(bundle: EvidenceBundle, recordings: _Recordings) -> _TestWithR
     if passing and not any(_may_fit(recording, duration_ms) for recording in passing):
         fitting = [recording for recording in remaining if _may_fit(recording, duration_ms)]
         others = [recording for recording in fitting if recording not in passing]
-        are_cuts = not wanted.named and all(is_cut(recording.remarks) for recording in others)
+        are_cuts = not wanted.versions and all(is_cut(recording.remarks) for recording in others)
         is_open = is_open or (bool(others) and not are_cuts)
         passing = others if others and are_cuts else [*passing, *others]
     ids = {id(recording) for recording in passing}
@@ -264,7 +264,7 @@ def title_wanted(bundle: EvidenceBundle) -> str:
     """Return the title that identifies the recording: the file's if it names a version or part."""
     title, tagged = bundle.recording_title or "", bundle.tags.get("title") or ""
     ours, theirs = remarks_in(tagged, None), remarks_in(title, None)
-    return tagged if not title or ours.named or ours.part > theirs.part == "" else title
+    return tagged if not title or ours.versions or ours.part > theirs.part == "" else title
 
 
 def _length_test(bundle: EvidenceBundle, _: _Recordings) -> _TestWithReason:

@@ -471,7 +471,7 @@ def _other_names_credited(text: str, subject: Subject, *, of_record: bool = Fals
         if _is_artist(behind.split(), subject):
             return
         name = " ".join(_NAME_END.split(behind, maxsplit=1)[0].split()[:_BEFORE_NAME])
-        evidence_names = (*subject.labels, *subject.titles, *subject.others)
+        evidence_names = (*subject.labels, *subject.titles, *subject.other_titles)
         if not any(known_name in spaced_words(name) for known_name in evidence_names):
             yield name
 
