@@ -115,9 +115,6 @@ def run(
     _require_type("on_event", on_event, "a function, such as record_in(file)", Callable)
     _require_type("limits", limits, "Limits(...)", Limits)
     toolbox, dialect = Toolbox(tools), Classic() if dialect is None else dialect
-    opening = (
-        Message("system", system_prompt(instructions, dialect, toolbox.tools)),
-        Message("user", question),
-    )
-    task = Task(opening, validate_answer)
+    instructions = system_prompt(instructions, dialect, toolbox.tools)
+    task = Task((Message("system", instructions), Message("user", question)), validate_answer)
     return converse(chat, dialect, toolbox, task, Hooks(on_event), limits)

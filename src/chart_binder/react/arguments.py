@@ -201,11 +201,8 @@ def _whole_value(text: str, doubtful: frozenset[Repair] = frozenset()) -> Any:
         scanned = scan(text, 0)
     except LenientJSONError:
         return None
-    return (
-        None
-        if not doubtful.isdisjoint(scanned.repairs) or text[scanned.end :].strip()
-        else scanned.value
-    )
+    is_certain = doubtful.isdisjoint(scanned.repairs) and not text[scanned.end :].strip()
+    return scanned.value if is_certain else None
 
 
 def _from_text(text: str, names: Sequence[str], needed: Sequence[str]) -> Mapping[str, object]:

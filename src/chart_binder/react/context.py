@@ -24,9 +24,8 @@ _MAX_SOURCE_CHARS = 200
 
 def size_of(messages: Sequence[Message]) -> int:
     """Return the size of messages in bytes of UTF-8, with the chat template around them."""
-    return sum(
-        [_TEMPLATE_BYTES + len(message.content.encode("utf-8", "replace")) for message in messages]
-    )
+    contents = [message.content.encode("utf-8", "replace") for message in messages]
+    return sum(_TEMPLATE_BYTES + len(content) for content in contents)
 
 
 def fewest_tokens(messages: Sequence[Message]) -> int:

@@ -249,14 +249,8 @@ class ExactForm:
                 return None
             return FinalAnswer(turn["answer"].strip(), thought)
         tool, arguments = turn["tool"], _read_object(turn["arguments"])
-        if (
-            arguments is None
-            or is_answer_name(tool)
-            or is_no_tool(tool)
-            or announces_tool_name(tool)
-        ):
-            return None
-        return ToolCall(tool, arguments, thought)
+        is_call = not (is_answer_name(tool) or is_no_tool(tool) or announces_tool_name(tool))
+        return ToolCall(tool, arguments, thought) if is_call and arguments is not None else None
 
 
 def _read_object(text: str) -> dict[str, object] | None:

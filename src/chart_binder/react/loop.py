@@ -212,12 +212,10 @@ def converse(
     )
     opening = _opening_with_lookups(task, calls, dialect)
     context = Context(opening, dialect, limits.observation_role, limits.window(chat))
-    options = GenerationOptions(
-        dialect.stop, on_token=hooks.on_token, stop_when=stop_after_step(dialect)
-    )
-    return _Conversation(
-        chat, dialect, task, hooks.on_event, limits, budget, context, calls, options
-    ).run()
+    stop_when = stop_after_step(dialect)
+    options = GenerationOptions(dialect.stop, on_token=hooks.on_token, stop_when=stop_when)
+    parts = (hooks.on_event, limits, budget, context, calls, options)
+    return _Conversation(chat, dialect, task, *parts).run()
 
 
 def _opening_with_lookups(task: Task[T], calls: CallRunner, dialect: Dialect) -> Sequence[Message]:
@@ -382,10 +380,8 @@ class _Conversation(Generic[T]):
 
     def ask(self, schema: Mapping[str, object] | None = None) -> tuple[Reply, Step]:
         messages, prompt_estimate = self.context.messages(), self.context.tokens
-        seconds_left = self.budget.seconds_left
-        options = replace(
-            self.options, schema=schema, seconds=seconds_left if seconds_left < math.inf else None
-        )
+        seconds = self.budget.seconds_left if self.limits.max_run_s < math.inf else None
+        options = replace(self.options, schema=schema, seconds=seconds)
         reply = ask(self.chat, messages, options)
         self.turn += 1
         self.context.estimate.learn(messages, reply.prompt_tokens)
@@ -406,9 +402,8 @@ class _Conversation(Generic[T]):
         else:
             self.on_event(StepEvent("finish", self.turn, notes=step.notes))
             try:
-                return Ending(
-                    self.turn, self.task.validate_answer(step.answer, self.turn == self.max_turns)
-                )
+                is_last = self.turn == self.max_turns
+                return Ending(self.turn, self.task.validate_answer(step.answer, is_last))
             except AnswerRefusedError as error:
                 refusal = str(error)
         observation = self.calls.show_with_remark(advice(refusal), self.turn)

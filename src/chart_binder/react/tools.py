@@ -92,11 +92,8 @@ class Tool:
     def about(self) -> dict[str, str]:
         """The descriptions of the arguments that have one."""
         members: Mapping[str, Schema] = self.arguments.schema.get("properties", {})
-        return {
-            name: member["description"]
-            for name, member in members.items()
-            if member.get("description")
-        }
+        texts = {name: member.get("description") for name, member in members.items()}
+        return {name: text for name, text in texts.items() if text}
 
     def call(self, arguments: Mapping[str, object] | str) -> "BoundCall":
         """Return a call with the arguments that a model wrote, or raise `ToolError` with advice."""

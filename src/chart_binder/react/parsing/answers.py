@@ -71,18 +71,19 @@ def _check_keys(members: Mapping[str, object]) -> None:
 def _answers(text: str, key: str) -> Iterator[Answer]:
     """Yield the objects in the text of an answer; none of them may be a quotation."""
     previous: object = None
-    last_with_key: tuple[int, dict[str, object]] | None = None
+    end, answer = 0, dict[str, object]()
     for at, scanned in find_objects(text, closed=True):
-        if isinstance(scanned.value, dict):
-            is_new = _has_key(scanned.value, key) and scanned.value != previous
-            if is_new and not is_own_answer(text[:at], text[scanned.end :], is_labelled=True):
+        members = scanned.value
+        if not isinstance(members, dict):
+            continue
+        if _has_key(members, key):
+            words = text[:at], text[scanned.end :]
+            if members != previous and not is_own_answer(*words, is_labelled=True):
                 raise LenientJSONError(_QUOTED)
-            previous = scanned.value
-            last_with_key = (
-                (scanned.end, scanned.value) if _has_key(scanned.value, key) else last_with_key
-            )
-            yield scanned.value, scanned.notes
-    if last_with_key and is_withdrawn(text[last_with_key[0] :], last_with_key[1]):
+            end, answer = scanned.end, members
+        previous = members
+        yield members, scanned.notes
+    if end and is_withdrawn(text[end:], answer):
         raise LenientJSONError("the words behind it take it back")
 
 
@@ -94,12 +95,9 @@ def whole_answer(reply: str) -> str | None:
     visible = visible_text(reply)
     turn = find_turn(visible.text, NO_DIALECT)
     outcome = first_step(turn)
-    if (
-        isinstance(outcome, LocatedStep)
-        and isinstance(outcome.step, FinalAnswer)
-        and not visible.is_undivided
-    ):
-        return outcome.step.answer
+    step = outcome.step if isinstance(outcome, LocatedStep) else None
+    if isinstance(step, FinalAnswer) and not visible.is_undivided:
+        return step.answer
     is_broken_off = visible.is_unclosed or turn.notes or turn.rejections - {"unlabelled", "shown"}
     if outcome or is_broken_off or turn.ended_by or ASKING.search(turn.text):
         return None
@@ -139,17 +137,11 @@ def unlabelled_answer(reply: str, keys: Sequence[str] = ()) -> FinalAnswer | Non
     at, end = objects[0][0], objects[0][1].end
     text_before, text_after = turn.text[:at], turn.text[end:].strip()
     if fence := _OPENING_FENCE.search(text_before):
-        text_before, text_after = (
-            f"{text_before[: fence.start()]}\n",
-            text_after.removeprefix(fence["mark"]),
-        )
+        text_before = f"{text_before[: fence.start()]}\n"
+        text_after = text_after.removeprefix(fence["mark"])
     text_before = _THOUGHT_TAG.sub("\n", text_before)
-    if (
-        text_after
-        or "```" in text_before
-        or "~~~" in text_before
-        or not is_own_answer(text_before, is_labelled=False)
-    ):
+    is_fenced = "```" in text_before or "~~~" in text_before
+    if text_after or is_fenced or not is_own_answer(text_before, is_labelled=False):
         return None
     notes = (*visible.notes, "an answer without its label")
     return FinalAnswer(turn.text[at:end], without_thought(text_before.strip()), notes)

@@ -51,12 +51,10 @@ def contains_foreign_words(words: str) -> bool:
 
 def _is_observing(line: re.Match[str]) -> bool:
     word = re.sub(r"[ -]", "", line["word"])
-    words_after = line["rest"]
+    tail = line["rest"]
     is_cut = word.startswith("obser") and "observation".startswith(word)
-    is_short = word == "obs" and not words_after[:1].isalnum()
-    is_prose = (
-        re.match(r"[ ]?(?:of|show|that|is|are|summary|analys|recap)", words_after) is not None
-    )
+    is_short = word == "obs" and not tail[:1].isalnum()
+    is_prose = re.match(r"[ ]?(?:of|show|that|is|are|summary|analys|recap)", tail) is not None
     return not is_prose and (is_cut or is_short or is_like(word.rstrip("s")))
 
 
@@ -107,11 +105,10 @@ def _is_planned(text: str, at: int, above: list[str]) -> bool:
     """Return whether an answer is the next item of a numbered list of planned steps."""
     last = next((line for line in reversed(above) if line.strip()), "")
     item, previous_item = _ITEM.match(text, text.rfind("\n", 0, at) + 1), _ITEM.match(last)
-    is_next = (
-        item is not None and previous_item is not None and int(item[1]) == int(previous_item[1]) + 1
-    )
+    if not (item and previous_item and int(item[1]) == int(previous_item[1]) + 1):
+        return False
     is_ahead = _ACTION.search(text, at) or any(map(_PLAN.search, above))
-    return is_next and label_at(last) is None and bool(is_ahead)
+    return label_at(last) is None and bool(is_ahead)
 
 
 def introduces_quotation(line: str, *, is_labelled: bool = False) -> bool:
@@ -156,9 +153,8 @@ def is_own_answer(text_before: str, text_after: str = "", *, is_labelled: bool) 
             return False
     is_last = bare.rstrip(" \t*_").endswith("\n")
     if is_labelled:
-        return not _is_embedded(text_before, text_after) and (
-            not line or _allows_answer(line, is_last=is_last)
-        )
+        is_allowed = not line or _allows_answer(line, is_last=is_last)
+        return is_allowed and not _is_embedded(text_before, text_after)
     is_open = re.search("[<>|]", bare) or contains_foreign_words(bare) or _is_open(nearby)
     is_sourced = any(_names_source(words) for above in lines for words in _sentences(above))
     is_passed_on = is_sourced or any(

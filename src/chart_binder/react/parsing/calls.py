@@ -180,9 +180,8 @@ def _read_calls(calls: Sequence[object]) -> ParsedStep | None:
         return None
     first, *later_steps = steps_found
     if isinstance(first, ToolCall):
-        return replace(
-            first, further_calls=tuple(step for step in later_steps if isinstance(step, ToolCall))
-        )
+        calls_after = tuple(step for step in later_steps if isinstance(step, ToolCall))
+        return replace(first, further_calls=calls_after)
     return ParseProblem("called") if isinstance(first, FinalAnswer) and later_steps else first
 
 

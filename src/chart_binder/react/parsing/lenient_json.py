@@ -63,11 +63,7 @@ class Repair(StrEnum):
     ZERO = "a number without its zero"
 
 
-_NO_LAST: Final = {
-    "}": Repair.NO_LAST_BRACE,
-    "]": Repair.NO_LAST_BRACKET,
-    ")": Repair.NO_LAST_PARENTHESIS,
-}
+_NO_LAST: Final = {Repair.NO_LAST_BRACE, Repair.NO_LAST_BRACKET, Repair.NO_LAST_PARENTHESIS}
 
 
 class LenientJSONError(ValueError):
@@ -90,7 +86,7 @@ class Scanned:
     @property
     def is_closed(self) -> bool:
         """Whether the last bracket is there."""
-        return not any(repair in _NO_LAST.values() for repair in self.repairs)
+        return _NO_LAST.isdisjoint(self.repairs)
 
 
 def read_json(text: str) -> tuple[dict[str, object], tuple[str, ...]]:
@@ -302,7 +298,7 @@ class _Repairer:
         is_whole = self.last not in "{[,:" and len(self.brackets) == 1
         if not is_whole or self.is_closed or Repair.INNER_QUOTES in self.repairs:
             raise LenientJSONError(f"it ends without the closing {self.brackets[-1]}")
-        self.repairs[_NO_LAST[self.brackets[-1]]] = None
+        self.repairs[Repair(f"missing last {self.brackets[-1]}")] = None
         self.close()
 
     def close(self) -> None:

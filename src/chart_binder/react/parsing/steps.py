@@ -81,6 +81,11 @@ class LocatedStep:
     end: int
     writing: Writing = "labels"
 
+    @property
+    def is_call(self) -> bool:
+        """Whether the step is a call."""
+        return isinstance(self.step, ToolCall)
+
 
 @dataclass(frozen=True, slots=True)
 class RejectedStep:
@@ -115,21 +120,16 @@ def read_reply(reply: str, rules: DialectRules) -> Step:
     turn = find_turn(_on_own_lines(visible.text), rules)
     outcome = first_step(turn)
     notes = (*visible.notes, *turn.notes)
-    if (
-        isinstance(outcome, LocatedStep)
-        and isinstance(outcome.step, FinalAnswer)
-        and visible.is_undivided
-    ):
-        outcome = RejectedStep(ParseProblem("thought"))
-    if isinstance(outcome, LocatedStep):
+    if isinstance(outcome, LocatedStep) and (outcome.is_call or not visible.is_undivided):
         step = _completed(outcome, turn, notes)
-        return (
-            replace(step, answer=_literal(reply, step.answer))
-            if isinstance(step, FinalAnswer)
-            else step
-        )
-    defect = outcome.problem if outcome else _main_problem(visible, turn)
-    return replace(defect, notes=(*notes, *defect.notes)).to_advice(rules.wording)
+        if isinstance(step, FinalAnswer):
+            return replace(step, answer=_literal(reply, step.answer))
+        return step
+    if isinstance(outcome, LocatedStep):
+        problem = ParseProblem("thought")
+    else:
+        problem = outcome.problem if outcome else _main_problem(visible, turn)
+    return replace(problem, notes=(*notes, *problem.notes)).to_advice(rules.wording)
 
 
 def _on_own_lines(text: str) -> str:
@@ -139,11 +139,8 @@ def _on_own_lines(text: str) -> str:
     if answer is None or text[object_end(text, answer.end("space")) :].strip(_LEFT_OVER):
         return text
     text_before = text[: answer.end()]
-    return (
-        f"{text_before}\n{text[answer.end() :]}"
-        if is_own_answer(text_before, is_labelled=False)
-        else text
-    )
+    is_own = is_own_answer(text_before, is_labelled=False)
+    return f"{text_before}\n{text[answer.end() :]}" if is_own else text
 
 
 def _literal(reply: str, answer: str) -> str:
@@ -176,11 +173,7 @@ def first_step(turn: ReplyTurn) -> LocatedStep | RejectedStep | None:
         if isinstance(result, ContinueAt):
             resume_at = result.position
             continue
-        call = (
-            result
-            if isinstance(result, LocatedStep) and isinstance(result.step, ToolCall)
-            else None
-        )
+        call = result if isinstance(result, LocatedStep) and result.is_call else None
         is_shown = directive.is_fenced and (call is not None or directive.kind != "object")
         if isinstance(result, LocatedStep) and call is None and not is_shown:
             result = _checked_answer(turn, place, result, is_called=fenced_call is not None)
@@ -222,13 +215,12 @@ def _reason_to_doubt(turn: ReplyTurn, place: int) -> str:
         later = turn.directives[at]
         if later.kind in ("action", "call") and not later.is_fenced:
             call = _READERS[later.kind](turn, at)
-            if "{" in answer and isinstance(call, LocatedStep) and isinstance(call.step, ToolCall):
+            if "{" in answer and isinstance(call, LocatedStep) and call.is_call:
                 return "undone"
-        later_answer = (
-            _answer_text(turn, at)[0] if later.kind == "answer" and not later.is_fenced else ""
-        )
-        if later_answer and later_answer != answer and _answer_value(later_answer) != meaning:
-            return "several"
+        if later.kind == "answer" and not later.is_fenced:
+            text, _ = _answer_text(turn, at)
+            if text and text != answer and _answer_value(text) != meaning:
+                return "several"
     if "{" in answer:
         members = meaning if isinstance(meaning, dict) else {}
         return "withdrawn" * is_withdrawn(turn.text[end : turn.end], members)

@@ -89,41 +89,33 @@ def _marks_of_all() -> re.Pattern[str]:
 def _marks(text: str, dialect_tags: frozenset[str]) -> Iterator[re.Match[str]]:
     end = 0
     for sign in _SIGN.finditer(text):
-        compile_mark = _marks_of_all().match(text, sign.start()) if sign.start() >= end else None
-        if (
-            compile_mark is None
-            or compile_mark[0].strip("<>|/ ").lower() in dialect_tags
-            or not is_used(text, compile_mark)
-        ):
-            continue
-        end = compile_mark.end()
-        yield compile_mark
+        mark = _marks_of_all().match(text, sign.start()) if sign.start() >= end else None
+        if mark and mark[0].strip("<>|/ ").lower() not in dialect_tags and is_used(text, mark):
+            end = mark.end()
+            yield mark
 
 
 # An open string of a JSON object: the quotation mark follows `{`, `[`, `:` or a comma.
 _IN_STRING: Final = re.compile(r"[{:,\[][ ]{0,4}(?:\"(?:[^\"\\\n]|\\.)*|'[^'\n]*)\Z")
 
 
-def is_used(text: str, compile_mark: re.Match[str]) -> bool:
+def is_used(text: str, mark: re.Match[str]) -> bool:
     """Return whether a tag is used and not just mentioned in quotation marks."""
     char_before, char_after = (
-        text[compile_mark.start() - 1 : compile_mark.start()],
-        text[compile_mark.end() : compile_mark.end() + 1],
+        text[mark.start() - 1 : mark.start()],
+        text[mark.end() : mark.end() + 1],
     )
     if (
         char_before
         and char_before in "`\"'"
         and (
             char_after in "`\"'"
-            or (
-                char_before == "`"
-                and text[compile_mark.start() - 3 : compile_mark.start()] != "```"
-            )
+            or (char_before == "`" and text[mark.start() - 3 : mark.start()] != "```")
         )
     ):
         return False
-    start = max(text.rfind("\n", 0, compile_mark.start()) + 1, compile_mark.start() - _LONGEST_LINE)
-    line = text[start : compile_mark.start()]
+    start = max(text.rfind("\n", 0, mark.start()) + 1, mark.start() - _LONGEST_LINE)
+    line = text[start : mark.start()]
     return _IN_STRING.search(line) is None
 
 
@@ -131,22 +123,20 @@ def _thoughts(text: str, marks: list[re.Match[str]]) -> tuple[list[Span], _Famil
     """Return the blocks of thinking, and the family that marks the beginning of an unclosed one."""
     blocks: list[Span] = []
     begin, opened = 0, None
-    for compile_mark in marks:
-        opens, family = _MEANINGS[compile_mark.lastgroup or ""]
+    for mark in marks:
+        opens, family = _MEANINGS[mark.lastgroup or ""]
         if opens and opened is None:
-            begin, opened = compile_mark.start(), family
+            begin, opened = mark.start(), family
         elif not opens and opened is not None:
             if family is opened or family.alone in ("all", "first"):
-                blocks.append((begin, compile_mark.end()))
+                blocks.append((begin, mark.end()))
                 opened = None
         elif opens or family.alone == "no":
             continue
-        elif family.alone == "first" and (
-            blocks or text.find("<|channel|>", 0, compile_mark.start()) >= 0
-        ):
-            blocks.append(compile_mark.span())
+        elif family.alone == "first" and (blocks or text.find("<|channel|>", 0, mark.start()) >= 0):
+            blocks.append(mark.span())
         else:
-            blocks = [(0, compile_mark.start() if family.alone == "before" else compile_mark.end())]
+            blocks = [(0, mark.start() if family.alone == "before" else mark.end())]
     if opened is not None and opened.alone != "before":
         blocks.append((begin, len(text)))
     return blocks, opened
@@ -158,9 +148,7 @@ def _without(text: str, blocks: list[Span]) -> str:
     for start, end in blocks:
         line = text[at:start].rpartition("\n")[2].strip()
         # The words on both sides must not form a label; after a sentence a new line may begin.
-        separator = (
-            "" if not line else "\n" if line[-1] in ".!?。" else " " if line[-1] in ":：" else " … "
-        )
-        pieces += [text[at:start], separator]
+        ends = {**dict.fromkeys(".!?。", "\n"), **dict.fromkeys(":：", " ")}
+        pieces += [text[at:start], ends.get(line[-1], " … ") if line else ""]
         at = end
     return "".join([*pieces, text[at:]]) if blocks else text

@@ -275,22 +275,9 @@ class _EnclosureScan:
         directive.is_shown = text[line : line + 80].lstrip()[:1] == ">" or is_in_line_of_code
         directive.is_fenced = bool(self.fences)
         self.has_call |= directive.kind in ("action", "call")
-        if (
-            directive.is_tag
-            and directive.kind in ("call", "answer")
-            and not is_mentioned(text, directive)
-        ):
-            inner_label = label_at(
-                text[directive.content_start : directive.end].lstrip().partition("\n")[0]
-            )
-            is_turn = inner_label is not None and inner_label.kind not in (
-                "input",
-                "pause",
-                "answer",
-            )
-            if directive.kind == "answer" and (
-                is_turn or _INNER_TURN.match(text, directive.content_start)
-            ):
+        is_step = directive.kind in ("call", "answer")
+        if directive.is_tag and is_step and not is_mentioned(text, directive):
+            if directive.kind == "answer" and _contains_turn(text, directive):
                 return directive.content_start
             self.directives.append(directive)
             return directive.tag_end
@@ -341,6 +328,13 @@ class _EnclosureScan:
     def show(self, since: int) -> None:
         for directive in self.directives[since:]:
             directive.is_shown = True
+
+
+def _contains_turn(text: str, tag: Directive) -> bool:
+    """Return whether the tag of an answer encloses a whole turn."""
+    label = label_at(text[tag.content_start : tag.end].lstrip().partition("\n")[0])
+    is_labelled = label is not None and label.kind not in ("input", "pause", "answer")
+    return is_labelled or _INNER_TURN.match(text, tag.content_start) is not None
 
 
 def _is_output(words: str) -> bool:
