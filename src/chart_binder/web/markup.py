@@ -1,7 +1,7 @@
 """Tokens of HTML and XML, what hides an element from readers, and the reduction of a page.
 
 Attributes and inline styles tell which elements are hidden. Style sheets are not read, because
-their authors can hide text in ways that no parser detects (docs/security.md has the figures).
+their authors can hide text in ways that no parser detects (docs/security.md).
 """
 
 import html
