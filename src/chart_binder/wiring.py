@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from chart_binder.store import Store
 
 HOW_TO_ENABLE = (
-    "no model was asked; llm.enabled = true in the file of `canon config path` lets one look into"
-    " it, and `canon doctor` says whether it is ready"
+    "no model was asked; `canon config set llm.enabled true` lets one look into it, and"
+    " `canon doctor` says whether it is ready"
 )
 _RELEASES = 64
 """Releases with their tracks in memory: the files of an album go to few of them."""

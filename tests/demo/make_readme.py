@@ -11,7 +11,8 @@ BEFORE, AFTER = "<!-- demo output -->\n```text\n", "```\n<!-- /demo output -->"
 printed = subprocess.run(
     [sys.executable, "-m", "chart_binder", "demo"],
     env=os.environ | {"COLUMNS": "100"},
-    capture_output=True,
+    stdout=subprocess.PIPE,
+    stderr=subprocess.STDOUT,
     text=True,
     check=True,
 ).stdout

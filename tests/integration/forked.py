@@ -92,6 +92,8 @@ def _become(
         zip(streams, (os.O_RDONLY, os.O_WRONLY, os.O_WRONLY), strict=True)
     ):
         os.dup2(os.open(name, flags), number)
+    # What the first standard error could do, such as seeking, this one may not.
+    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environment)

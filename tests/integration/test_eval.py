@@ -64,8 +64,8 @@ def test_first_releases_are_scored_and_wrong_ones_listed(canon: Canon) -> None:
     wanted = {"date": "1974", "year_certain": False, "release_group_mbid": SINGLE}
     wrong = OPEN | {"expected": OPEN["expected"] | {"first_release": wanted}}
     ran = canon("eval", "-", stdin=lines(wrong), COLUMNS="100").must_end(
-        1, "0 of 1 right; 1 of a wrong year that is called certain, 1 called certain without",
-        "reason, 0 called uncertain without reason",
+        1, "0 of 1 right, 1 of a wrong year that is called certain, 1 called certain without",
+        "reason, 1 of another date",
         "first        expected 1974 or earlier (Bohemian Rhapsody), found 1975",
         "whichever was first, it is of this year",
     )  # fmt: skip

@@ -32,7 +32,7 @@ def test_an_album_is_written_checked_and_undone_by_a_fresh_install(tmp_path: Pat
         before = [file.read_bytes() for file in files]
         album = str(files[0].parent)
         assert "Start with `canon demo`" in canon("--help")
-        assert "next: canon decide FILE..." in canon("demo")
+        assert "next: canon decide FOLDER" in canon("demo")
         assert "next: canon decide FOLDER" in canon("init", "--yes")
         assert "does not exist" in canon("decide", f"{album}/nothing.flac", status=1)
         assert f"next: canon write '{album}'" in canon("decide", album, status=3)

@@ -152,7 +152,7 @@ def test_a_decision_by_a_removed_override_waits_again(canon: Canon, open_song: P
     ruled.must_end(0, f"/recording/{RECORDING}")
     assert waiting(canon) == []
     assert decided(canon, open_song)["decided_by"] == "override"
-    again = f"to be decided again: canon decide, or canon batch: {open_song}"
+    again = f"to be decided again: {open_song}"
     canon("override", "remove", RECORDING).must_end(0, again)
     for shown in (canon("review", "show", open_song), canon("review", "list")):
         shown.must_end(3, "the override that decided it was removed")

@@ -52,7 +52,7 @@ def test_a_run_that_is_killed_leaves_all_it_had(
 
 
 def test_runs_are_listed_and_shown_by_file_and_by_decision(canon: Canon, home: Path) -> None:
-    assert "no runs are kept" in canon("transcript", "list").must_end(0).err
+    assert "no run of a model is stored" in canon("transcript", "list").must_end(0).err
     bundle = year_only_single()
     song = file_of(bundle, home)
     with (
@@ -81,6 +81,6 @@ def test_runs_are_listed_and_shown_by_file_and_by_decision(canon: Canon, home: P
     (folder / "by-hand.jsonl").write_text('{"type": "run", "started_at": "soon"}\n')
     (folder / "broken.jsonl").write_text("{\n")
     canon("transcript", "list").must_end(1, "left out: ", "broken.jsonl: no transcript", str(song))
-    canon("transcript", "show", "absent").must_end(1, "absent: no file, no audio file with a dec")
+    canon("transcript", "show", "absent").must_end(1, "absent: neither a transcript, nor an audio")
     undecided = file_of(bundle, home, "other.flac")
-    canon("transcript", "show", undecided).must_end(1, "no audio file with a decision")
+    canon("transcript", "show", undecided).must_end(1, "nor an audio file with a decision")

@@ -115,7 +115,8 @@ def test_a_proposed_year_waits_beside_open_cases_and_accepting_it_keeps_the_year
         settings = asking(mb) | adjudicating(model, search, pages) | ALONE
         canon("decide", *files, **settings).must_end(0)
         canon("ls", "state:review,undecided").must_end(0)
-        assert canon("review", "list", "--state=review,undecided").must_end(0).out == ""
+        nothing = canon("review", "list", "--state=review,undecided").must_end(0)
+        assert nothing.out == "nothing to look at\n"
         told = "the group is decided, and a first date is proposed: 1977-10-07"
         assert told in " ".join(canon("review", "list").must_end(3, "(and 1 more)").out.split())
         line = canon("review", "list", "--state=year", "--output=json").must_end(3).line
@@ -146,7 +147,7 @@ def test_a_rejected_year_leaves_the_queue_and_the_decision(canon: Canon, home: P
         settings = asking(mb) | adjudicating(model, search, pages) | ALONE
         canon("decide", file, **settings).must_end(0)
     canon("review", "reject", file, "--reason=another song").must_end(0)
-    assert canon("review", "list").must_end(0).out == ""
+    assert canon("review", "list").must_end(0).out == "nothing to look at\n"
     canon("write", file, "--best-known", "--apply").must_end(0, "not certain: 1981?")
 
 

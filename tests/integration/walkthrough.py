@@ -68,18 +68,18 @@ def printed(work: Path, environment: dict[str, str], forked: Forking) -> Iterato
 def run_on_terminal(
     words: list[str], work: Path, environment: dict[str, str], forked: Forking, columns: int = 90
 ) -> tuple[int, list[str]]:
-    """Run `canon` with its output on a terminal; return its exit status and what stood there."""
+    """Run `canon` on a terminal; return its exit status and what stood there."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    errors = work.with_name("errors")
-    errors.write_bytes(b"")
     with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(_all_from, leader)
-        streams = (Path(os.devnull), Path(os.ttyname(follower)), errors)
+        terminal = Path(os.ttyname(follower))
+        streams = (Path(os.devnull), terminal, terminal)
         status = forked(words, streams, work, environment | {"TERM": "dumb"})
         os.close(follower)
     os.close(leader)
-    return status, (reading.result() + errors.read_bytes()).decode().splitlines()
+    lines = reading.result().decode().split("\n")[:-1]
+    return status, [line.rpartition("\r")[2] for line in lines]  # what replaced a progress bar
 
 
 def _all_from(leader: int) -> bytes:

@@ -19,7 +19,13 @@ import msgspec
 from chart_binder.audio.file_access import UnreadablePath
 from chart_binder.batch import BatchOptions, Executor, estimate_batch, library, run_items
 from chart_binder.cli import options, output, progress
-from chart_binder.cli.runs import file_result, log_fields, summary_line, summary_lines
+from chart_binder.cli.runs import (
+    file_result,
+    log_fields,
+    next_call,
+    summary_line,
+    summary_lines,
+)
 from chart_binder.domain.records import Measures, RunRecord, now_utc
 from chart_binder.errors import INTERRUPTED, UsageError, counted, end_status
 from chart_binder.files import path_text
@@ -281,7 +287,9 @@ def _decide_files(
     what_next = f"the same command {'starts again' if begins_anew else 'goes on'}"
     show = output.print_notes if session.as_json else output.print_lines
     named_again = () if "-" in paths else paths
-    show(summary_lines(result, what_next, is_dry=wanted.dry_run, paths=named_again))
+    show(summary_lines(result, what_next, is_dry=wanted.dry_run))
+    if not wanted.dry_run:
+        output.print_next(next_call(result.measures, named_again))
     return _FAILED if written.is_broken else result.status
 
 

@@ -45,6 +45,8 @@ from chart_binder.wiring import tools as configured_tools
 _TOOLS = "chart_binder.tools"
 _SOURCE_COLUMN = 60
 _INDENT = 4
+_TESTED = ("musicbrainz.", "llm.", "store.")
+"""The keys of what `canon doctor` tests."""
 
 
 @options.group("config")
@@ -140,6 +142,8 @@ def set_key(session: options.Session, key: str, value: str, dry_run: bool) -> No
     variable = f"{PREFIX}{key.upper().replace('.', '__')}"
     if variable in os.environ:
         output.print_error(f"{variable} is set, and comes before the file")
+    if key.startswith(_TESTED) and not dry_run:
+        output.print_next("canon doctor")
 
 
 @config.command("edit")
@@ -265,6 +269,8 @@ def doctor(session: options.Session) -> int:
     status = 0
     for finding in chain([_configuration(session.settings)], findings(session.config)):
         status = output.worst(status, show_finding(session, finding))
+    call = "canon decide FOLDER" if session.settings.file else "canon init"
+    output.print_next(call if status == 0 else "")
     return status
 
 

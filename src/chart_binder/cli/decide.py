@@ -53,7 +53,12 @@ from chart_binder.jobs.pipeline import (
     save_file,
     unreadable_case,
 )
-from chart_binder.jobs.stored_decisions import LazyRun, saved_run
+from chart_binder.jobs.stored_decisions import (
+    LazyRun,
+    current_decisions,
+    path_bytes,
+    saved_run,
+)
 from chart_binder.llm.events import ResultEvent
 from chart_binder.react.transcript import AnyEvent, ReplyEvent, StepEvent
 from chart_binder.store import open_store
@@ -77,10 +82,7 @@ _OPENING = (
     " are recorded: no network and no model are needed, and nothing is written. (Of the second"
     " file the single's date was cut to its year, and the pages that the model reads are made up.)"
 )
-_NEXT = (
-    "next: canon demo --full",  # the rules one by one, every other candidate, the model's run
-    "next: canon decide FILE...",
-)
+_MORE = "`canon demo --full` shows each rule, every other candidate and the model's run."
 
 
 @dataclass
@@ -226,12 +228,11 @@ def _decide_files(
     asks_model: bool,
 ) -> None:
     # Slow to import, and not needed for a decision on an evidence bundle.
-    from chart_binder.cli.runs import next_lines
     from chart_binder.jobs.batch.report import BatchTally
 
     config, named = session.config, list(options.named_paths(paths))
     is_whole = len(named) > 1 or any(Path(name).is_dir() for name in named)
-    tally, failures = BatchTally(), 0
+    tally, failures, is_stored = BatchTally(), 0, True
     with session.open_store() as store, _saved_run(store, saves=saves) as run:
         pipeline = replace(
             pipeline,
@@ -244,6 +245,7 @@ def _decide_files(
         with progress([*map(Path, named)], is_quiet=is_quiet, after_s=after_s) as results.bar:
             left = _named_files(named)
             for name, item in left:
+                is_stored &= saves or isinstance(item, UnreadablePath) or _is_stored(store, item)
                 results.bar.show(tally)
                 output.set_log_file(name)
                 file = _decide_item(pipeline, item, None if asks_model else store)
@@ -255,12 +257,9 @@ def _decide_files(
                 failures = 0 if config.musicbrainz.offline else _failures(failures, case.decision)
                 if failures == MAX_FAILED_LOOKUPS:
                     break
-        next_paths = paths if saves and "-" not in paths else ()
-        if is_whole:
-            not_tried = sum(1 for _ in left) if failures == MAX_FAILED_LOOKUPS else None
-            _print_summary(tally, not_tried, next_paths)
-        elif next_paths and not session.as_json:
-            output.print_notes(next_lines(tally.measures(), paths))
+        if is_whole and tally.files:
+            _print_summary(tally, sum(1 for _ in left) if failures == MAX_FAILED_LOOKUPS else None)
+        _print_next(tally, paths, is_stored=is_stored)
         if run:
             run.end(results.status)
 
@@ -288,6 +287,10 @@ def _decide_item(
     return explain_file(pipeline, item.path, stored) if stored else decide_file(pipeline, item.path)
 
 
+def _is_stored(store: "Store", item: AudioFile) -> bool:
+    return current_decisions(store, [path_bytes(item.path)]) != [None]
+
+
 def _named_files(named: Iterable[str]) -> Iterator[tuple[str, AudioFile | UnreadablePath]]:
     for name in named:
         for item in options.audio_files(name):
@@ -301,21 +304,31 @@ def _failures(before: int, decision: Decision) -> int:
     return before if decision.cause is Cause.FILE else 0
 
 
-def _print_summary(tally: "BatchTally", not_tried: int | None, paths: Sequence[str]) -> None:
+def _print_summary(tally: "BatchTally", not_tried: int | None) -> None:
     """Print beside the results what they come to, as a batch does, and how many were not tried.
 
     `not_tried` is None unless MusicBrainz was given up.
     """
-    from chart_binder.cli.runs import headline, measure_lines, next_lines
+    from chart_binder.cli.runs import headline, measure_lines
 
     measures = msgspec.structs.replace(tally.measures(), errors={})
-    lines = chain([headline(measures)], measure_lines(measures), next_lines(measures, paths))
+    lines = chain([headline(measures)], measure_lines(measures))
     if not_tried is not None:
         failed = counted(MAX_FAILED_LOOKUPS, "time")
         why = f"stopped: MusicBrainz failed {failed} in a row, and no more is looked up"
         why += f"; {counted(not_tried, 'file')} not tried" if not_tried else ""
         lines = chain(output.wrap(why), lines)
     output.print_notes(("", *lines))
+
+
+def _print_next(tally: "BatchTally", paths: Sequence[str], *, is_stored: bool) -> None:
+    from chart_binder.cli.runs import next_call
+
+    named_again = () if "-" in paths else paths
+    if is_stored:
+        output.print_next(next_call(tally.measures(), named_again))
+    elif named_again:
+        output.print_next(output.canon_call("decide", *named_again))
 
 
 def read_bundle_file(place: str) -> EvidenceBundle:
@@ -355,8 +368,9 @@ def demo(session: options.Session, *, full: bool) -> int:
         for file in files:
             output.set_log_file(file.name)
             results.show(file.name, decide_file(pipeline, file).case)
-    if has_text:
-        output.print_lines(("", *(_NEXT[full:])))
+    if has_text and not full:
+        output.print_lines(("", _MORE))
+    output.print_next("canon decide FOLDER")
     return results.status
 
 
@@ -420,4 +434,4 @@ def _show_event(event: AnyEvent) -> None:
             text = f"        {event.result.get('outcome')}: {event.result.get('rationale')}"
         case _:
             return
-    output.print_lines([output.fit(text, output.terminal_width()).rstrip()])
+    output.print_lines([output.shortened(text, output.line_width())])

@@ -14,6 +14,7 @@ from chart_binder.cli.output import (
     labelled_list,
     line_width,
     printable,
+    shortened,
     wrap,
 )
 from chart_binder.config import RulesConfig
@@ -393,7 +394,7 @@ def candidate_table(rows: Sequence[CandidateLine], *, is_cut: bool = False) -> I
         if is_cut:
             taken = min(longest, left - min(reasons, left * _REASONS_SHARE // 100))
             line = f"{head}{fit(printable(name), taken)}{'':{_INDENT}}{printable(why)}"
-            yield fit(line, width).rstrip()
+            yield shortened(line, width)
         elif left + _INDENT - names < _LEAST_REASON:
             yield from wrap(printable(name), head)
             yield from wrap(why, " " * len(head))

@@ -60,9 +60,13 @@ def drift(session: options.Session, paths: tuple[str, ...]) -> int:
                 results.show(check.compare(path_from_bytes(latest.path), latest))
             else:
                 results.counts[_GONE] += 1
-    output.print_notes([output.count_text(results.counts, _WORDS) or "no decision is kept"])
+    show = output.print_notes if session.as_json else output.print_lines
+    show([output.count_text(results.counts, _WORDS) or "no decision is stored"])
+    output.print_lines(results.lines)
     if results.counts[DriftState.DIFFERS]:
-        output.print_notes(["next: canon batch --frozen PATH..., which takes today's decisions"])
+        output.print_next(output.canon_call("batch", "--frozen", *(paths or ["PATH..."])))
+    elif not results.counts:
+        output.print_next("canon decide FOLDER")
     return results.status
 
 
@@ -81,16 +85,17 @@ def _decisions(store: Store, paths: Sequence[str]) -> Iterator[DecisionRecord | 
                 is_empty = False
                 yield record
         if is_empty:
-            raise CanonError(f"{path_text(name)}: no decision is kept for that path")
+            raise CanonError(f"{path_text(name)}: no decision is stored for that path")
 
 
 class _Results:
-    """Prints what differs, and counts the rest."""
+    """Counts decisions, and prints those that differ; as text, their lines are kept for the end."""
 
     def __init__(self, session: options.Session) -> None:
         self.session = session
         self.status = 0
         self.counts: Counter[str] = Counter()
+        self.lines: list[str] = []
 
     def show(self, comparison: Drift) -> None:
         """Count one comparison, and print it if the decision differs or could not be made."""
@@ -98,8 +103,11 @@ class _Results:
         self.counts[before.state if before else comparison.state] += 1
         if status := _STATUS.get(comparison.state):
             self.status = output.worst(self.status, status)
-            fields = output.file_object(comparison.path, _drift_object(comparison))
-            self.session.show(fields, _lines(comparison))
+            if self.session.as_json:
+                fields = _drift_object(comparison)
+                output.print_json(output.file_object(comparison.path, fields))
+            else:
+                self.lines += _lines(comparison)
 
     def skip(self, unread: UnreadDecision) -> None:
         """Count a decision whose file is not known."""

@@ -67,6 +67,8 @@ def eval_golden(
     if not report.crg.cases and not report.ill_formed:
         raise CanonError(f"{path_text(file)}: holds no case, so there is nothing to score")
     session.show(report, _report_lines(report))
+    if report.open and not adjudicate and session.config.llm.enabled and file != "-":
+        output.print_next(output.canon_call("eval", file, "--adjudicate"))
     return report.status
 
 
@@ -183,8 +185,9 @@ def _first_release_lines(found: evaluate.FirstReleaseTotals) -> Iterator[str]:
         (found.wrong_date, "of another date"),
         (found.wrong_group, "on another release group"),
     )
-    said = ", ".join(f"{count} {words}" for count, words in counts)
-    yield from output.wrap(f"{found.right} of {found.cases} right; {said}", "first release: ")
+    texts = [f"{found.right} of {found.cases} right"]
+    texts += [f"{count} {words}" for count, words in counts if count]
+    yield from output.wrap(", ".join(texts), "first release: ")
     yield ""
 
 

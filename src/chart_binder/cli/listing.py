@@ -128,13 +128,15 @@ def ls(
             rows = iter(listing.sample(rows, size, seed, is_by_rule=by is not None))
         if form == "list" and sys.stdout.isatty():
             most = _SHOWN if limit is None else limit
-            _print_list(rows, most, explained=session.verbosity > 0)
+            _print_list(rows, most, explained=session.verbosity > 0, is_whole=not query)
         else:
             _print(form, islice(rows, limit or None))
     return skipped.status
 
 
-def _print_list(rows: Iterator[listing.ListedDecision], most: int, *, explained: bool) -> None:
+def _print_list(
+    rows: Iterator[listing.ListedDecision], most: int, *, explained: bool, is_whole: bool
+) -> None:
     """Print the first tracks by folder and album, and what there is beside them."""
     counts: Counter[str] = Counter()
 
@@ -151,9 +153,11 @@ def _print_list(rows: Iterator[listing.ListedDecision], most: int, *, explained:
         notes.append("?: that year or earlier")
     if any(row.is_gone for row in shown):
         notes.append("gone: the file is not there any more; canon forget PATH takes it out")
-    if counts.keys() & WAITING_STATES:
-        notes.append("next: canon review")
     output.print_notes(notes)
+    if counts.keys() & WAITING_STATES:
+        output.print_next("canon review")
+    elif is_whole and not counts:
+        output.print_next("canon decide FOLDER")
 
 
 def _print(form: str, rows: Iterable[listing.ListedDecision]) -> None:
@@ -187,7 +191,11 @@ def forget(session: options.Session, paths: tuple[str, ...], *, dry_run: bool) -
     done = "would be taken" if dry_run else "taken"
     said = f"{counted(forgotten.files, 'file')} {done} out of the store"
     decisions = f" with {counted(forgotten.decisions, 'decision')}" if forgotten.decisions else ""
+    if not forgotten.files:
+        said = "no such file is in the store, so nothing was taken out"
     session.show(msgspec.structs.asdict(forgotten) | {"dry_run": dry_run}, [said + decisions])
+    call = options.same_call(removed="--dry-run") if dry_run else ""
+    output.print_next(call if forgotten.files else output.canon_call("ls"))
     return 0
 
 
@@ -238,6 +246,7 @@ def audit(
             _walk(store, drawn)
         found = listing.audit_report(drawn, listing.judged(store))
     session.show(found, report_lines(found))
+    output.print_next(options.same_call(removed="--report") if found.left else "")
     return skipped.status or (3 if found.left else 0)
 
 
@@ -332,11 +341,12 @@ def _write_m3u(session: options.Session, wanted: listing.DecisionQuery, out: str
         if not listing.fits_m3u(row):
             skipped.record(f"{row.path!r}: an M3U8 file cannot hold this name: rename the file")
     if not rows:
-        output.print_notes(["no file matches that has a first release: no playlist is written"])
+        output.print_notes(["no playlist was written: no file with a first release matches"])
+        output.print_next("" if every else "canon ls")
         return 1
     output.write_file(out, "".join(f"{line}\n" for line in listing.m3u_lines(rows)).encode())
     uncertain = sum(not row.decision.first_release.year_certain for row in rows)  # type: ignore[union-attr]
-    parts = [f"{counted(len(rows), 'file')} by first release"]
+    parts = [f"{f'{path_text(out)}: ' if out else ''}{counted(len(rows), 'file')} by first release"]
     if uncertain:
         parts.append(f"{uncertain:,} of them of an uncertain year (certain:yes leaves them out)")
     left_out = {"without a first release": len(every) - len(dated), "gone": len(dated) - len(there)}
@@ -360,7 +370,6 @@ _COLUMNS = (
 _INDENT, _GAP = 2, 2
 _NAMES_SHARE = 55
 """Percent of the room for artist and title, if they and the record's title do not fit."""
-_LEAST_FOLDER = 8
 _MAX_WIDTH = 120
 
 
@@ -423,7 +432,7 @@ def list_lines(
 ) -> Iterator[str]:
     """Yield a line for each track below a heading for each album; if `explained`, with reasons."""
     if not rows:
-        yield "nothing was decided that matches"
+        yield "no stored decision matches"
         return
     cells = [[output.printable(output.safe_text(cell)) for cell in _cells(row)] for row in rows]
     widths = [max(map(output.display_width, column)) for column in zip(*cells, strict=True)]
@@ -435,13 +444,15 @@ def list_lines(
     for row, texts in zip(rows, cells, strict=True):
         if (folder_and_album := row.folder_and_album) != album:
             yield from [""] * (album is not None)
-            yield _album_heading(row, width)
+            title = ", ".join(filter(None, (row.album or NO_ALBUM, str(row.year or ""))))
+            yield output.with_folder(title, str(Path(row.path).parent), width)
             album = folder_and_album
         columns = (output.fit(text, taken) for text, taken in zip(texts, fitted, strict=True))
         yield (" " * _INDENT + (" " * _GAP).join(columns)).rstrip()
         if explained:
             rule = f" ({row.rule.replace('_', ' ').lower()})" if row.rule else ""
-            reason = f"{Path(row.path).name}{rule}: {row.reason or 'no reason was given'}"
+            reason, file = row.reason or "no reason was given", Path(row.path).name
+            reason = reason if file in reason and not rule else f"{file}{rule}: {reason}"
             yield from output.wrap(reason, " " * 2 * _INDENT, 3 * _INDENT, width)
 
 
@@ -452,19 +463,6 @@ def _cells(row: listing.ListedDecision) -> tuple[str, ...]:
     names = " - ".join(filter(None, (decision.artist, decision.title))) or Path(row.path).name
     origin = decision.crg_title or (first.title if first else None) or "-"
     return date, names, origin, "gone" if row.is_gone else row.state
-
-
-def _album_heading(row: listing.ListedDecision, width: int) -> str:
-    """Return album, year and folder; of a folder that is too long the beginning is cut."""
-    title = ", ".join(filter(None, (row.album or NO_ALBUM, str(row.year or ""))))
-    title = output.printable(output.safe_text(title))
-    title = output.fit(title, min(output.display_width(title), width))
-    folder = output.printable(output.safe_text(str(Path(row.path).parent)))
-    room = width - output.display_width(title) - len("  []")
-    if room < _LEAST_FOLDER:
-        return title
-    cut = output.fit(folder[::-1], min(output.display_width(folder), room))[::-1]
-    return f"{title}  [{cut}]"
 
 
 def row_lines(row: listing.ListedDecision) -> Iterator[str]:
@@ -485,11 +483,14 @@ def row_lines(row: listing.ListedDecision) -> Iterator[str]:
 
 
 def report_lines(report: listing.AuditReport) -> Iterator[str]:
-    """Yield the shares of errors as a table."""
-    head = ("rule", "right", "wrong", "unsure", "errors", "95 % interval")
-    yield from output.table([head, *map(_error_cells, (*report.rules, report.all))])
+    """Yield the shares of errors as a table, and how much of the sample is left."""
     if report.left:
         yield f"{report.left} of the sample not judged so far"
+    if not report.rules:
+        yield "no decision was judged"
+        return
+    head = ("rule", "right", "wrong", "unsure", "errors", "95 % interval")
+    yield from output.table([head, *map(_error_cells, (*report.rules, report.all))])
 
 
 def _error_cells(row: listing.RuleErrors) -> tuple[object, ...]:

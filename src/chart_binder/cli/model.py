@@ -47,14 +47,16 @@ def check(session: options.Session) -> int:
     build, started = model_build(config), monotonic()
     if not session.quiet:
         reader = config.acceptance.reader_model_id or config.model_id
-        output.print_error(f"{config.model_id} at {config.base_url}: {reader} reads 60 passages,")
-        output.print_error("then 10 runs are played; if you interrupt it, no result is kept")
+        plan = "reads 60 passages, then 10 runs are played; if you interrupt it, no result is kept"
+        output.print_notes([f"{config.model_id} at {config.base_url}: {reader} {plan}"])
     score = _examined(session, config)
     result = ExamResult.now(config, score, build, monotonic() - started)
     save_result(exam_results(), result)
     bar = f"the bar: at least {MIN_TAKEN:.0%} of true ones, at most {MAX_LET_THROUGH:.0%} of others"
     said = f"{config.model_id}: {result.text}; {bar}; took {output.duration(result.seconds)}"
     session.show({"is_enough": score.is_enough, "result": result}, output.wrap(said, "", 4))
+    words = ("decide", "FOLDER") if config.enabled else ("config", "set", "llm.enabled", "true")
+    output.print_next(output.canon_call(*words))
     return 0 if score.is_enough else _BELOW
 
 
@@ -63,9 +65,9 @@ def _examined(session: options.Session, config: LLMConfig) -> Score:
     score, total, started = Score(), len(read_passages()) + len(read_runs()), monotonic()
     try:
         for score in examine(config, load_model(config), load_reader(config)):
-            if score.asked % _NOTED_EVERY == 0 and not session.quiet:
+            if score.asked % _NOTED_EVERY == 0:
                 took = output.duration(monotonic() - started)
-                output.print_error(f"{score.asked} of {total} answered, {took}")
+                output.print_notes([f"{score.asked} of {total} answered, {took}"])
     except KeyboardInterrupt:
         so_far = f"{score.asked} of {total} answered: {score.text}; no result is kept"
         session.show({"answered": score.asked, "of": total, "score": score}, ["", so_far])

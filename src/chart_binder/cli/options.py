@@ -174,6 +174,10 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
         if offline:
             session.flags["musicbrainz.offline"] = True
         session.output = output or session.output
+        if session.as_json:
+            from chart_binder.cli.output import suggest_nothing
+
+            suggest_nothing()
         return context.invoke(command, *args, **kwargs)
 
     return with_session
@@ -260,8 +264,8 @@ def same_call(*, added: str = "", removed: str = "") -> str:
     words = [each for each in command_line(is_absolute=False) if each not in (removed, "--verbose")]
     if len(words) > _MAX_WORDS:
         return f"the same command {f'with {added}' if added else f'without {removed}'}"
-    name = click.get_current_context().info_name or ""
-    return shlex.join(filter(None, ["canon", name, *map(path_text, words), added]))
+    called = click.get_current_context().command_path.split()
+    return shlex.join(filter(None, [*called, *map(path_text, words), added]))
 
 
 def command_line(*, is_absolute: bool = True) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import base64
 import logging
 import os
 import re
+import shlex
 import shutil
 import sys
 import unicodedata
@@ -15,7 +16,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ MAX_WIDTH = 100
 """Lines longer than this are hard to read, however wide a terminal is."""
 _LABEL_WIDTH = 12
 _INDENT = 2
+_LEAST_FOLDER = 8
 _RATE_UNITS = ((1, "s"), (60, "min"), (3600, "h"))
 _TENTHS_BELOW_S = 10
 
@@ -91,6 +93,7 @@ def print_error(text: str) -> None:
 
 
 _is_silent: ContextVar[bool] = ContextVar("is_silent", default=False)
+_is_json: ContextVar[bool] = ContextVar("is_json", default=False)
 
 
 def silence_notes() -> None:
@@ -102,6 +105,22 @@ def print_notes(lines: Iterable[str]) -> None:
     """Print lines beside the results, on standard error, unless the call is quiet."""
     if not _is_silent.get():
         print_lines(map(path_text, lines), err=True)
+
+
+def suggest_nothing() -> None:
+    """Print no next step in this call, because a program reads its results: `--json`."""
+    _is_json.set(True)
+
+
+def canon_call(*words: str) -> str:
+    """Return a call of canon as a shell takes it."""
+    return shlex.join(["canon", *map(path_text, words)])
+
+
+def print_next(call: str) -> None:
+    """Print the next step, if there is one, as a note."""
+    if call and not _is_json.get():
+        print_notes([f"next: {call}"])
 
 
 def print_json(value: object) -> None:
@@ -188,6 +207,25 @@ def fit(text: str, width: int) -> str:
             taken += _character_width(character)
         text = kept + dots
     return text + " " * (width - taken)
+
+
+def shortened(text: str, width: int) -> str:
+    """Return a text of at most `width` columns, cut with `..` at the end."""
+    return text if display_width(text) <= width else fit(text, width).rstrip()
+
+
+def with_folder(title: str, folder: str, width: int | None = None) -> str:
+    """Return a heading with its folder, which is cut at its beginning, if it can at a slash."""
+    width = line_width() if width is None else width
+    title, folder = (printable(safe_text(text)) for text in (title, folder))
+    title = shortened(title, width)
+    room = width - display_width(title) - len("  []")
+    if room < _LEAST_FOLDER:
+        return title
+    ends = (f"..{folder[at:]}" for at in range(1, len(folder)) if folder[at] == os.sep)
+    cut = shortened(folder[::-1], room)[::-1]
+    shown = (text for text in chain([folder], ends) if display_width(text) <= room)
+    return f"{title}  [{next(shown, cut)}]"
 
 
 def table(rows: Iterable[Sequence[object]], *, has_head: bool = True) -> Iterator[str]:

@@ -282,7 +282,8 @@ def set_override(
     recording = RecordingId(named.recording_mbid or recording)
     kept = named.override(recording, output.one_line(reason))
     notes = (*notes, *(overrides.unknown_ids(bundle, kept) if bundle else ()))
-    _keep(session, subject, kept, notes, is_dry=is_dry)
+    if _keep(session, subject, kept, notes, is_dry=is_dry) and Path(name).exists():
+        output.print_next(output.canon_call("decide", name))
 
 
 def _keep(
@@ -292,8 +293,11 @@ def _keep(
     notes: tuple[str, ...],
     *,
     is_dry: bool,
-) -> None:
-    """Store an override, unless this is a dry run, and show it with what it replaces."""
+) -> bool:
+    """Store an override, unless this is a dry run, and show it with what it replaces.
+
+    Return whether files are to be decided again.
+    """
     before = session.overrides.get(kept.recording_mbid)
     kept = kept.amending(before)
     with session.open_store() as store:
@@ -308,6 +312,7 @@ def _keep(
     lines += [_NOT_KEPT] if is_dry else []
     fields = {"in_place_of": before, "notes": notes, "dry_run": is_dry}
     session.show(msgspec.to_builtins(kept) | fields, lines)
+    return bool(again) and not is_dry
 
 
 @override.command("list")
@@ -324,7 +329,8 @@ def list_overrides(session: options.Session, name: str | None) -> None:
     listed = [*all_kept.values()] if name is None else [_override_named(session, name, all_kept)]
     if not listed:
         if not session.as_json:
-            output.print_lines(["no overrides: `canon override set` makes one"])
+            output.print_lines(["no overrides are stored"])
+        output.print_next("canon override set PATH --crg ID")
         return
     listed.sort(key=lambda one: one.set_at_utc)
     with session.open_store() as store:
@@ -354,12 +360,13 @@ def remove(session: options.Session, name: str, *, is_dry: bool) -> None:
     kept = _override_named(session, name, session.overrides)
     with session.open_store() as store:
         decisions = overrides.decisions_by_override(store, kept)
+        bundle = overrides.override_effect(store, kept).bundle
         if not is_dry:
             store.overrides.remove(kept.recording_mbid)
     files = [path_text(each.path) for each in decisions]
     lines = [
         "would be removed:" if is_dry else "removed:",
-        *override_lines(kept, overrides.OverrideEffect()),
+        *override_lines(kept, overrides.OverrideEffect(bundle=bundle)),
     ]
     if decisions:
         lines += output.labelled(
@@ -367,6 +374,8 @@ def remove(session: options.Session, name: str, *, is_dry: bool) -> None:
         )
     fields = {"to_decide_again": files, "dry_run": is_dry}
     session.show(msgspec.to_builtins(kept) | fields, lines)
+    if files and not is_dry and Path(name).exists():
+        output.print_next(output.canon_call("decide", name))
 
 
 def _override_named(

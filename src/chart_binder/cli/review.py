@@ -145,7 +145,7 @@ def list_queue(
 
     Exit status: 0 nothing waits, 3 something does, 1 an error, 2 bad usage or configuration.
     """
-    shown, left = 0, 0
+    shown, left, lines = 0, 0, list[str]()
     skipped = output.SkippedRecords()
     kept, named = session.overrides, list(map(Path, paths))
     with session.open_store() as store:
@@ -153,8 +153,8 @@ def list_queue(
         for album in queue_by_album(islice(queue, limit or None)):
             if not session.as_json:
                 cases = [queued.case for queued in album]
-                lines = review_text.album_cases_lines(cases, session.config)
-                output.print_lines(chain([""] * bool(shown), lines))
+                lines += [""] * bool(shown)
+                lines += review_text.album_cases_lines(cases, session.config)
             for queued in album if session.as_json else ():
                 output.print_json(
                     output.file_object(
@@ -163,20 +163,24 @@ def list_queue(
                 )
             shown, left = shown + len(album), album[-1].left - 1
         is_whole = states == set(QUEUED)
-        unwritten = _show_unwritten(session, store, named) if is_whole else 0
+        unwritten = _list_unwritten(session, store, named, lines) if is_whole else 0
     more = f", {left} more: --limit 0 lists all" if left and shown == limit else ""
     not_written = f"; {counted(unwritten, 'file')} not written" if unwritten else ""
-    output.print_notes([f"{shown or 'nothing'} to look at{more}{not_written}"])
-    output.print_notes(["next: canon review --interactive"] if shown else [])
+    show = output.print_notes if session.as_json else output.print_lines
+    show([f"{shown or 'nothing'} to look at{more}{not_written}", *lines])
+    output.print_next(output.canon_call("review", "--interactive") if shown else "")
     return skipped.status or (3 if shown or unwritten else 0)
 
 
-def _show_unwritten(session: options.Session, store: "Store", named: Sequence[Path]) -> int:
+def _list_unwritten(
+    session: options.Session, store: "Store", named: Sequence[Path], lines: list[str]
+) -> int:
+    """Print files that were not written as JSON, or add lines on them; return how many."""
     count = 0
     for why, files in unwritten_files(store, named):
         count += len(files)
         if not session.as_json:
-            output.print_lines(chain([""], review_text.unwritten_lines(why, files)))
+            lines += ["", *review_text.unwritten_lines(why, files)]
             continue
         for one in files:
             fields = {"decision_id": one.decision_id, "state": "not written", "why": why,
@@ -216,12 +220,11 @@ def show(session: options.Session, name: str, transcript: bool) -> int:
     said = None if has_override else rules
     if waits or lapsed or whole or case.decision.state is State.ERROR:
         lines = review_text.case_lines(case, said, session.config, lapsed=lapsed, whole=whole)
-        if waits or lapsed:
-            lines = chain(lines, [review_text.next_line(case, lapsed=lapsed)])
     else:
         lines = review_text.settled_lines(case, verdict)
     run = chain.from_iterable(map(event_lines, events))
     session.show(output.file_object(case.path, fields), chain(lines, run))
+    output.print_next(review_text.next_call(case, lapsed=lapsed) if waits or lapsed else "")
     return 1 if case.decision.state is State.ERROR else 3 if waits else 0
 
 
@@ -359,6 +362,8 @@ def _give(
         case.path, review_text.ruled_object(case, done, ruled) | {"dry_run": is_dry}
     )
     session.show(fields, review_text.ruled_lines(case, done, ruled))
+    is_next = not is_dry and any(note.startswith(overrides.DECIDE_AGAIN) for note in ruled.notes)
+    output.print_next(output.canon_call("decide", str(case.path)) if is_next else "")
 
 
 @review.command("walk")

@@ -1,6 +1,5 @@
 """Cases of the review queue as text and as JSON."""
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,13 +18,16 @@ from chart_binder.cli.decision_text import (
     recording_lines,
 )
 from chart_binder.cli.output import (
+    canon_call,
     display_width,
     fit,
     labelled,
     labelled_list,
+    line_width,
     printable,
+    shortened,
     terminal_edge,
-    terminal_width,
+    with_folder,
     wrap,
 )
 from chart_binder.config import Config
@@ -58,7 +60,7 @@ def album_cases_lines(cases: Sequence[ReviewCase], config: Config) -> Iterator[s
     counts = Counter(case.decision.state for case in cases)
     texts = [f"{counts[state]} {state}" for state in State if counts[state]]
     head = f"{cases[0].album or NO_ALBUM}: {', '.join(texts)}"
-    yield from wrap(f"{head}  [{path_text(folder)}]", "", 2)
+    yield with_folder(head, path_text(folder))
     rows = [(_file_name(case, folder), case.decision.state, short_need(case, config))
             for case in cases]  # fmt: skip
     edge = terminal_edge()
@@ -66,7 +68,7 @@ def album_cases_lines(cases: Sequence[ReviewCase], config: Config) -> Iterator[s
     width, states = min(longest, edge * _NAMES_SHARE // 100), max(len(row[1]) for row in rows)
     for name, state, needed in rows:
         line = f"  {fit(name, width)}  {state:<{states}}  {printable(needed)}"
-        yield fit(line, min(display_width(line), edge)).rstrip()
+        yield shortened(line, edge)
 
 
 def _file_name(case: ReviewCase, folder: Path) -> str:
@@ -141,7 +143,7 @@ def screen(parts: Sequence[ScreenPart], room: int) -> list[str]:
             continue
         shown = lines[number][: max(least, len(lines[number]) - excess)]
         if shown:
-            shown[-1] = f"{fit(shown[-1], min(display_width(shown[-1]), terminal_width() - 3))} .."
+            shown[-1] = f"{shortened(shown[-1], line_width() - 3)} .."
         lines[number] = shown
     return [line for shown in lines for line in shown]
 
@@ -290,17 +292,17 @@ def case_lines(
         yield from labelled("transcript", f"canon review show {case.kept.id} --transcript")
 
 
-def next_line(case: ReviewCase, *, lapsed: bool) -> str:
+def next_call(case: ReviewCase, *, lapsed: bool) -> str:
     """Return the command that takes a case out of the queue."""
-    command = ["canon", "decide"]
+    command = ["decide"]
     verdict: list[str] = []
     if case.is_gone:
-        command = ["canon", "review", "keep"]
+        command = ["review", "keep"]
     elif case.rows and not (lapsed or case.damage):
-        command, verdict = ["canon", "review", "choose"], ["CANDIDATE"]
+        command, verdict = ["review", "choose"], ["CANDIDATE"]
         if case.proposal and (case.proposal.label or case.is_year):
-            command, verdict = ["canon", "review", "accept"], []
-    return f"next: {shlex.join([*command, path_text(case.path), *verdict])}"
+            command, verdict = ["review", "accept"], []
+    return canon_call(*command, str(case.path), *verdict)
 
 
 def _more(case: ReviewCase) -> str:

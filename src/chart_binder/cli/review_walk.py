@@ -129,7 +129,8 @@ class Walk:
             elif self._ask_at_end() is _Next.LEAVE:
                 break
             if leads is _Next.LEAVE:
-                self._say(f"{len(self.done)} reviewed; the same command goes on")
+                self._say(f"{len(self.done)} reviewed")
+                output.print_next(options.same_call())
                 return self.skipped.status or 3
         nothing = is_queue_empty(self.store, self.store.overrides.all(), self.states, paths)
         return self.skipped.status or (0 if nothing else 3)
@@ -171,7 +172,7 @@ class Walk:
         given, verdict = self._given_on(case), case.question(self.config.rules)
         place = self.heads.get(case.kept.id, "again")
         name = f"--- {place}: {path_text(case.path.name)}  [{case.album or NO_ALBUM}]"
-        head = ["", output.fit(output.printable(name), output.terminal_width()).rstrip()]
+        head = ["", output.shortened(output.printable(name), output.terminal_width())]
         lapsed = override_removed(case, self.store.overrides.all())
         parts = [*case_parts(case, verdict, self.config, head, lapsed=lapsed, is_brief=True)]
         if given:

@@ -1,6 +1,5 @@
 """`canon runs`: what earlier calls did, cost and left undone; and the text of a batch's results."""
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -46,12 +45,13 @@ _SPENT = {
 }
 
 _ENDED = {0: "complete", 1: "some failed", 2: "bad usage", 3: "some wait", 130: "interrupted"}
-_COLUMNS = (20, 19, 11, 11)
+_COLUMNS = (20, 16, 11, 11)
 _GAP = "  "
 _CUT_SHORT = (None, 130)
 _CAUSES = {"file": "cannot be read"}
 _UNMATCHED = ("nothing_found", "unidentified")
-_MAY_SUCCEED_LATER = ("lookup_failed", "model", "store")
+_SERVICES = {"lookup_failed", "model"}
+_MAY_SUCCEED_LATER = (*_SERVICES, "store")
 _NOT_TRIED_AGAIN = (*_UNMATCHED, "not_looked_up", "file")
 _WRITES = {
     WriteState.DONE: "written",
@@ -86,11 +86,12 @@ def list_runs(session: options.Session, named: str | None, limit: int) -> int:
         for run in found
     ]
     of = f" of `canon {path_text(named)}`" if named else ""
-    none = f"no runs{of} are kept: `canon decide`, `batch`, `write` and `undo` make some"
     if not session.as_json:
-        output.print_lines([LIST_HEADER if summaries else none])
+        output.print_lines([LIST_HEADER if summaries else f"no runs{of} are stored"])
     for summary in summaries:
         session.show(_summary_object(summary), list_lines(summary))
+    newest = output.canon_call("runs", "show", found[0].id) if found else "canon decide FOLDER"
+    output.print_next(newest)
     return skipped.status
 
 
@@ -122,6 +123,7 @@ def show(session: options.Session, run: str | None, metrics: str | None) -> int:
     writes = {state.value: written[state] for state in WriteState if state in written}
     more = {"measures": summary.measures, "decisions": decisions, "writes": writes}
     session.show(_summary_object(summary) | more, run_lines(summary, decisions, written))
+    output.print_next(_call_after(summary))
     return skipped.status
 
 
@@ -130,7 +132,7 @@ def _run_named(store: "Store", name: str | None) -> RunRecord:
     if name is None:
         if last := store.runs.latest():
             return last
-        raise CanonError("no runs are kept so far")
+        raise CanonError("no runs are stored; `canon decide FOLDER` makes the first one")
     exact = store.runs.get(name)
     found = (exact,) if exact else store.runs.beginning_with(name.lower())
     if not found:
@@ -191,10 +193,8 @@ def log_fields(file: "FileResult") -> dict[str, object]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def summary_lines(
-    result: "BatchResult", what_next: str, *, is_dry: bool, paths: Sequence[str] = ()
-) -> Iterator[str]:
-    """Yield the summary of a batch of `paths`; `what_next` is added where it was stopped."""
+def summary_lines(result: "BatchResult", what_next: str, *, is_dry: bool) -> Iterator[str]:
+    """Yield the summary of a batch; `what_next` is added where it was stopped."""
     found = result.measures
     yield headline(found)
     if result.stopped:
@@ -206,29 +206,32 @@ def summary_lines(
         yield from summary_line("run", "dry run: nothing was kept or written")
         return
     yield from summary_line("run", f"{result.run_id} (`canon runs show` has it all)")
-    yield from next_lines(found, paths)
 
 
 def headline(found: Measures) -> str:
     """Return what a run came to in a sentence: how many tracks are older than their tags say."""
     if not found.files:
-        return "no audio file was there to decide"
+        return "no audio file was found"
+    if found.states.get("error") == found.files:
+        return "nothing was decided"
     tracks = counted(found.files, "track")
     if found.earlier == 1:
         return f"1 of {tracks} is older than its tags say"
     if found.earlier:
         return f"{found.earlier:,} of {tracks} are older than their tags say"
+    is_one = found.files == 1
     if found.first_releases.get("certain"):
-        return f"{tracks}, none of them older than its tags say"
-    return f"{tracks}, none of them with a certain first year"
+        return f"{tracks}, {'not' if is_one else 'none of them'} older than its tags say"
+    return f"{tracks}, {'without' if is_one else 'none of them with'} a certain first year"
 
 
-def next_lines(found: Measures, paths: Sequence[str]) -> Iterator[str]:
-    """Yield the next command: to write the tags of `paths`, else to review what waits."""
+def next_call(found: Measures, paths: Sequence[str]) -> str:
+    """Return the next command: to write the tags of `paths`, else to review what waits."""
     if found.earlier and paths and not found.tags:
-        yield f"next: {shlex.join(['canon', 'write', *map(path_text, paths)])}"
-    elif found.tags.get("refused") or any(map(found.states.get, WAITING_STATES)):
-        yield "next: canon review"
+        return output.canon_call("write", *paths)
+    if found.tags.get("refused") or any(map(found.states.get, WAITING_STATES)):
+        return output.canon_call("review")
+    return output.canon_call("doctor") if found.causes.keys() & _SERVICES else ""
 
 
 def measure_lines(found: Measures) -> Iterator[str]:
@@ -249,7 +252,7 @@ def measure_lines(found: Measures) -> Iterator[str]:
     yield from _reasons("not written", found, found.unwritten, _MAX_UNWRITTEN)
     yield from summary_line("failures", output.count_text(_failures(found), _CAUSES))
     yield from _reasons("reasons", found, found.errors, _MAX_ERRORS)
-    yield from summary_line("files", _files_text(found))
+    yield from summary_line("files", _files_text(found) if found.files else "")
     spent = (counted(count, *_SPENT.get(name, (name, name)))
              for name, count in found.spent.items() if count)  # fmt: skip
     yield from summary_line("spent", ", ".join(spent))
@@ -318,7 +321,7 @@ class RunSummary:
     @property
     def call(self) -> str:
         """The command with its arguments, as a shell takes it."""
-        return shlex.join(["canon", *self.run.command.split(), *map(path_text, self.run.arguments)])
+        return output.canon_call(*self.run.command.split(), *self.run.arguments)
 
     @property
     def has_no_end(self) -> bool:
@@ -327,16 +330,18 @@ class RunSummary:
         return stopped is not None or self.run.status in _CUT_SHORT
 
 
-LIST_HEADER = _GAP.join(map(output.fit, ("RUN", "STARTED", "TOOK", "ENDED"), _COLUMNS)) + "  FILES"
+LIST_HEADER = _GAP.join(map(output.fit, ("RUN", "STARTED", "TOOK", "ENDED"), _COLUMNS)).rstrip()
 
 
 def list_lines(summary: RunSummary) -> Iterator[str]:
-    """Yield a run of a list: a row of columns, then its command, cut at the terminal's edge."""
+    """Yield a row of columns, then files and command of the run, cut at a terminal's edge."""
     run = summary.run
     took = "" if summary.seconds is None else output.duration(summary.seconds)
     cells = map(output.fit, (run.id, local_time(run.started_at_utc), took, summary.ended), _COLUMNS)
-    yield _GAP.join((*cells, output.count_text(run.counts, _OUTCOMES))).rstrip()
-    yield output.fit(f"{_GAP}{summary.call}", output.terminal_width()).rstrip()
+    yield _GAP.join(cells).rstrip()
+    files = output.count_text(run.counts, _OUTCOMES)
+    text = ": ".join(filter(None, (files, summary.call)))
+    yield output.shortened(f"{_GAP}{text}", output.line_width())
 
 
 def run_lines(
@@ -360,8 +365,6 @@ def run_lines(
     yield from summary_line("kept", counted(decisions, "decision") if decisions else "")
     yield from summary_line("journal", output.count_text(written, _WRITES))
     yield from summary_line("undo", f"canon undo {run.id}" if written.get(WriteState.DONE) else "")
-    if label := _how_to_continue(summary):
-        yield f"{label:<{_LABEL_WIDTH}}  {summary.call}"
 
 
 def _end(summary: RunSummary) -> str:
@@ -386,12 +389,13 @@ def _costs(found: Measures) -> Iterator[str]:
         label = ""
 
 
-def _how_to_continue(summary: RunSummary) -> str:
-    """Return whether the same call of a batch goes on or starts again; empty if nothing is left."""
-    run = summary.run
-    has_paths = any(not argument.startswith("-") for argument in run.arguments)
-    causes = summary.measures.causes if summary.measures else {}
-    has_failures = any(cause not in _NOT_TRIED_AGAIN for cause in causes)
-    if run.command != "batch" or not has_paths or not (summary.has_no_end or has_failures):
+def _call_after(summary: RunSummary) -> str:
+    """Return the next step after a batch: the same call where files are left, else what it says."""
+    run, found = summary.run, summary.measures
+    paths = [argument for argument in run.arguments if not argument.startswith("-")]
+    if run.command != "batch" or not paths:
         return ""
-    return "start again" if "--refresh" in run.arguments and not summary.has_no_end else "go on"
+    has_failures = found and any(cause not in _NOT_TRIED_AGAIN for cause in found.causes)
+    if summary.has_no_end or has_failures:
+        return summary.call
+    return next_call(found, paths) if found else ""

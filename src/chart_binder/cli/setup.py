@@ -125,4 +125,5 @@ def _write(
             save_text(path, new)
             done, lines = "written", []
     fields = {"file": str(path), "changed": shown, "written": done == "written"}
-    session.show(fields, [*lines, f"{path}: {done}", "next: canon decide FOLDER"])
+    session.show(fields, [*lines, f"{path}: {done}"])
+    output.print_next("canon init" if done == "not written" else "canon decide FOLDER")

@@ -7,7 +7,14 @@ from pathlib import Path
 
 from chart_binder.audio.field_table import FIELDS_BY_NAME
 from chart_binder.cli.decision_text import entity_names
-from chart_binder.cli.output import count_text, labelled, labelled_list, note_lines, wrap
+from chart_binder.cli.output import (
+    count_text,
+    labelled,
+    labelled_list,
+    note_lines,
+    with_folder,
+    wrap,
+)
 from chart_binder.domain.albums import AlbumKey, album_key
 from chart_binder.errors import counted
 from chart_binder.files import absolute_path, path_text
@@ -113,7 +120,7 @@ def album_lines(
     if not (changed or lines or shared):
         return
     count = f"{len(changed):,} of {counted(len(reports), 'file')}"
-    yield from wrap(f"{title or 'no album'}: {count}  [{path_text(folder)}]", "", 2)
+    yield with_folder(f"{title or 'no album'}: {count}", path_text(folder))
     for label, text in same:
         yield from wrap(f"all {len(changing)}: {label}  {text}", "  ", 4)
     yield from lines

@@ -44,14 +44,19 @@ def list_runs(session: options.Session, limit: int) -> int:
 
     Exit status: 0, or 1 where a transcript cannot be read.
     """
-    skipped, is_empty = output.SkippedRecords(), True
+    skipped, newest = output.SkippedRecords(), ""
     with session.open_store() as store:
         folder = transcripts_folder()
         for listed in transcripts.list_recordings(store, folder, limit, skipped.record):
-            is_empty = False
-            session.show(_listed_fields(listed), _listed_lines(listed))
-    if is_empty:
-        output.print_notes(["no runs are kept: canon decide makes some, where a model is on"])
+            fields = _listed_fields(listed)
+            newest = newest or fields["path"] or fields["transcript"] or ""
+            session.show(fields, _listed_lines(listed))
+    if newest:
+        output.print_next(output.canon_call("transcript", "show", newest))
+    else:
+        output.print_notes(["no run of a model is stored"])
+        is_on = session.config.llm.enabled
+        output.print_next(f"canon {'decide FOLDER' if is_on else 'config set llm.enabled true'}")
     return skipped.status
 
 

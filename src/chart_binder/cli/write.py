@@ -77,7 +77,7 @@ def write(
     config = session.config
     wanted = options.write_options(config, **tags)
     results = TagResults(
-        session.as_json, not applies, session.verbosity > 0, is_quiet=session.quiet
+        session.as_json, not applies, session.verbosity > 0, is_quiet=session.quiet, named=paths
     )
     with session.open_store() as store, stop_after_current() as stop:
         lookup = release_lookup(config, store)
@@ -172,6 +172,7 @@ class TagResults:
     verbose: bool = False
     is_undo: bool = False
     is_quiet: bool = False
+    named: tuple[str, ...] = ()
     status: int = 0
     counts: Counter[WriteStatus] = field(default_factory=Counter)
     partial: Counter[str] = field(default_factory=Counter)
@@ -220,10 +221,11 @@ class TagResults:
         show = output.print_notes if self.as_json else output.print_lines
         show(output.wrap(text, indent=2))
         output.print_lines(self.lines)
-        output.print_notes(self._next(run))
+        output.print_notes(self._hints(run))
+        output.print_next(self._next_call())
 
-    def _next(self, run: WritingRun | None) -> Iterator[str]:
-        """Yield what can be done next, the most likely last."""
+    def _hints(self, run: WritingRun | None) -> Iterator[str]:
+        """Yield what else can be done."""
         yield from self.hints
         if self.status == INTERRUPTED:
             yield "interrupted: the same command goes on"
@@ -232,15 +234,19 @@ class TagResults:
         if run and run.has_begun:
             again = "to write the tags again" if self.is_undo else "to undo it"
             yield f"{again}  canon undo {run.run.id}"
+        if self.is_undo and not self.is_preview:
+            yield "to preview an undo  canon undo --dry-run"
+
+    def _next_call(self) -> str:
+        """Return the next step, or nothing."""
         if self.is_preview and self.counts[WriteStatus.PLANNED]:
             change = {"removed": "--dry-run"} if self.is_undo else {"added": "--apply"}
-            yield f"next: {options.same_call(**change)}"
-        elif self.is_undo and not self.is_preview:
-            yield "to preview an undo  canon undo --dry-run"
-        elif self._is_undecided:
-            yield "next: canon decide PATH..., which makes the decisions"
-        elif self.status == _WAITS and not self.is_undo:
-            yield "next: canon review"
+            return options.same_call(**change)
+        if self.is_undo:
+            return ""
+        if self._is_undecided:
+            return output.canon_call("decide", *self.named)
+        return "canon review" if self.status == _WAITS else ""
 
     def show(self, report: WriteReport) -> None:
         """Count one file and print it as JSON, or hold it back until its album is complete."""
@@ -257,7 +263,9 @@ class TagResults:
             return
         if report.file is None:  # a path that leads to no file
             self._flush()
-            reason = f"{path_text(report.path)}: {self.words[report.status]}: {report.why}"
+            path, why = path_text(report.path), report.why or ""
+            reason = f"{self.words[report.status]}: {why}"
+            reason = reason if path in why else f"{path}: {reason}"
             self.lines += output.wrap(reason, "", 2)
             return
         is_next = self._held and tag_text.album_of(self._held[-1]) != tag_text.album_of(report)
@@ -308,6 +316,7 @@ _VERIFY_STATUS = dict.fromkeys(VerifyState, 3) | {
 }  # fmt: skip
 _FINDINGS = {each: each.value for each in VerifyState} | {
     VerifyState.SAME: "as written", VerifyState.UNRECORDED: "never written",
+    VerifyState.TAGS_DIFFER: "with other tags", VerifyState.AUDIO_DIFFERS: "with other audio",
 }  # fmt: skip
 
 
@@ -401,9 +410,7 @@ def _writes_named(
         if since:
             raise UsageError("--since goes with a file or folder, or alone, not with a run")
         if store.runs.get(name) is None:
-            raise CanonError(
-                f"{path_text(name)!r} is neither a file or folder nor a run that is kept"
-            )
+            raise CanonError(f"{path_text(name)!r} is neither a file, a folder nor a stored run")
         writes = journal.only_done(store.journal.of_run(name))
         problem = f"the run {name} wrote no tags, or all are put back"
     elif since:
@@ -427,7 +434,7 @@ def verify(session: options.Session, paths: tuple[str, ...]) -> int:
     Nothing is changed. Exit status: 0 all as written or put back, 3 tags differ or were put back
     in part, or a named file was never written; 1 audio differs, or cannot be read.
     """
-    status = 0
+    status, lines = 0, list[str]()
     counts: Counter[VerifyState] = Counter()
     with session.open_store() as store:
         for named in options.named_paths(paths):
@@ -441,9 +448,15 @@ def verify(session: options.Session, paths: tuple[str, ...]) -> int:
                 its_status = 3 if is_missed else _VERIFY_STATUS[result.finding]
                 counts[result.finding] += 1
                 status = output.worst(status, its_status)
-                if session.as_json or its_status:
-                    session.show(_verified_object(result), _verified_lines(result))
-    output.print_notes([output.count_text(counts, _FINDINGS) or "no file"])
+                if session.as_json:
+                    output.print_json(_verified_object(result))
+                elif its_status:
+                    lines += _verified_lines(result)
+    show = output.print_notes if session.as_json else output.print_lines
+    show([output.count_text(counts, _FINDINGS) or "no audio file was found"])
+    output.print_lines(lines)
+    needs_writing = status == _WAITS or set(counts) == {VerifyState.UNRECORDED}
+    output.print_next(output.canon_call("write", *paths) if needs_writing else "")
     return status
 
 
@@ -460,5 +473,6 @@ def _verified_object(result: Verification) -> dict[str, Any]:
 
 def _verified_lines(result: Verification) -> Iterator[str]:
     yield path_text(result.path)
-    yield from output.note_lines(result.finding, result.why or "")
+    label = "never written" if result.finding is VerifyState.UNRECORDED else result.finding
+    yield from output.note_lines(label, result.why or "")
     yield from tag_text.changed_key_lines(result.changes, 4)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from chart_binder.store import Store
     from chart_binder.store.reviews import SavedVerdicts
 
-DECIDE_AGAIN = "to be decided again: canon decide, or canon batch"
+DECIDE_AGAIN = "to be decided again"
 ACCEPTED = "the model's answer, accepted in review"
 CHOSEN = "chosen in review"
 _MAX_FILES_NAMED = 3

@@ -46,7 +46,7 @@ from chart_binder.jobs.stored_decisions import (
     stored_bundle,
     stored_case,
 )
-from chart_binder.jobs.write import NOT_DECIDED, TaggedFile, read_file_tags
+from chart_binder.jobs.write import TaggedFile, read_file_tags
 from chart_binder.llm.events import read_run
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.transcript import AnyEvent, TranscriptDefectError
@@ -343,7 +343,10 @@ def find_case(store: "Store", name: str) -> ReviewCase:
     found = None if Path(name).exists() else store.decisions.by_id(name)
     latest = store.decisions.latest(found.path if found else path_bytes(name))
     if latest is None:
-        raise CanonError(f"{name}: no file with a decision, nor the id of one; {NOT_DECIDED}")
+        raise CanonError(
+            f"{name}: no decision on a file of this name, or with this id, is stored;"
+            " `canon decide` makes one"
+        )
     if found and found.id != latest.id:
         raise CanonError(
             f"{name}: the file was decided again since: {latest.id} is its last decision"

@@ -136,8 +136,8 @@ def find_recording(open_store: Callable[[], "Store"], name: str) -> RecordedRun:
     if decisions:
         raise errors.TranscriptError(f"{name}: no run is kept: no model was asked about it")
     raise errors.FileError(
-        f"{name}: no file, no audio file with a decision, and no decision's id; canon transcript"
-        " list has the runs that are kept"
+        f"{name}: neither a transcript, nor an audio file with a decision, nor a decision's id;"
+        " `canon transcript list` lists the runs"
     )
 
 

@@ -1,134 +1,258 @@
-"""The screens that are seen most: `python tests/integration/screens/screens.py` writes them.
+"""The screens of all commands: `python tests/integration/screens/screens.py` writes them.
 
-Each is what a command prints at 80 columns, or as many as its name ends with, in a file NAME.txt
-beside this one.
+COMMAND.txt beside this file holds what its calls print, each below the call: what it is for, where
+there is nothing, and the first mistake that a new user makes.
 """
 
 import os
+import re
+import select
+import shlex
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from mutagen.flac import FLAC
 
+from chart_binder.cli.main import COMMANDS
 from golden.bundles import year_only_single
 from integration.forked import Forking, forking
-from integration.sampler import TITLE, mbid, sampler_files
-from integration.services import file_of, final, flac, replaying
+from integration.sampler import SAMPLER_GROUP, TITLE, sampler_files
+from integration.services import call, file_of, final, flac, replaying
 from integration.terminal import walking
+from integration.test_model_check import OPENAI, answering, well
 from integration.walkthrough import in_words, run_on_terminal, sampler_home
+from servers.openai import OpenAIStandIn
 
 FOLDER = Path(__file__).parent
-COLUMNS = 80
-_CERTAIN, _OPEN = f"{TITLE}/03 Song 3.flac", f"{TITLE}/09 Song 9.flac"
+_GOLDEN = FOLDER.parents[1] / "golden" / "decisions.jsonl"
 _PROPOSED = "proposed.flac"
-_GROUP = mbid("group Rumours")
-_REASON = ("--reason", "the sleeve says so")
-_STEPS: tuple[tuple[str, int, tuple[str, ...]], ...] = (
-    ("help", 0, ("--help",)),
-    ("review_nothing", 0, ("review", "list")),
-    ("demo", 0, ("demo",)),
-    ("decide_decided", 0, ("decide", _CERTAIN)),
-    ("decide_undecided", 3, ("decide", _OPEN)),
-    ("decide_unmatched", 3, ("decide", "unmatched.flac")),
-    ("decide_unreadable", 3, ("decide", "unreadable.mp3")),
-    ("decide_failed", 1, ("decide", "failed.flac")),
-    ("batch_summary", 3, ("batch", TITLE)),
-    ("batch_60", 3, ("batch", TITLE)),
-    ("batch_120", 3, ("batch", TITLE)),
-    ("explain", 0, ("explain", _CERTAIN)),
-    ("write_diff", 3, ("write", TITLE)),
-    ("write_apply", 3, ("write", TITLE, "--apply")),
-    ("verify", 0, ("verify", TITLE)),
-    ("review_list", 3, ("review", "list")),
-    ("review_list_60", 3, ("review", "list")),
-    ("review_list_120", 3, ("review", "list")),
-    ("review_list_pipe", 3, ("review", "list")),
-    ("review_show", 3, ("review", "show", _OPEN)),
-    ("review_show_60", 3, ("review", "show", _OPEN)),
-    ("review_show_120", 3, ("review", "show", _OPEN)),
-    ("review_show_pipe", 3, ("review", "show", _OPEN)),
-    ("review_absent_pipe", 1, ("review", "show", "absent.flac")),
-    ("review_accept_pipe", 1, ("review", "accept", _OPEN)),
-    ("review_walk", 3, ("review", "walk")),
-    ("review_walk_pipe", 2, ("review", "walk")),
-    ("ls", 0, ("ls",)),
-    ("ls_60", 0, ("ls",)),
-    ("ls_120", 0, ("ls",)),
-    ("ls_reasons", 0, ("ls", "-v", "--limit=3")),
-    ("ls_nothing", 0, ("ls", "artist:nobody else")),
-    ("runs_show", 0, ("runs", "show")),
-    ("undo_changed_since", 3, ("undo", "--dry-run")),
-    ("undo", 3, ("undo",)),
-    ("drift", 0, ("drift", TITLE)),
-    ("doctor", 0, ("doctor",)),
-    ("override_set", 0, ("override", "set", _CERTAIN, "--crg", _GROUP, *_REASON)),
-    ("override_list", 0, ("override", "list")),
-    ("review_choose", 0, ("review", "choose", _OPEN, "C1")),
-    ("config_path", 0, ("config", "path")),
-    ("config_error", 2, ("--config", "bad.toml", "decide", _CERTAIN)),
-    ("mistyped", 2, ("decied", _CERTAIN)),
-    ("review_glance", 3, ("review", "walk", _PROPOSED)),
-    ("review_glance_60", 3, ("review", "walk", _PROPOSED)),
-    ("review_glance_120", 3, ("review", "walk", _PROPOSED)),
-)
-"""Each screen's name, its exit status, and the words after `canon`, in the order they are run.
-
-A walk is on a terminal of 24 lines; a name that ends with `pipe` is of a call without a terminal.
-"""
-_CLOSED = {
-    "decide_failed": {"CANON_MUSICBRAINZ__HOSTNAME": "localhost:9"},
-    "doctor": {
-        "CANON_LLM__BASE_URL": "http://localhost:9",
-        "CANON_LLM__SEARXNG__URL": "http://localhost:9",
-    },
+_PLACES = {
+    "title": TITLE,
+    "certain": f"{TITLE}/03 Song 3.flac",
+    "open": f"{TITLE}/09 Song 9.flac",
+    "sampler": SAMPLER_GROUP,
+    "no_musicbrainz": "CANON_MUSICBRAINZ__HOSTNAME=localhost:9",
+    "no_model": "CANON_LLM__BASE_URL=http://localhost:9",
 }
-"""The services that a screen shows as out of reach: nothing listens at their port."""
-NAMES = tuple(name for name, _, _ in _STEPS)
+_EXAM = ["model", "check"]
+_LONGEST = 12
+"""Of what is long by nature so many lines are kept."""
+_LONG = ("man", "completion bash", "config show", "config prompt", "tools list", "transcript show")
+_PIPE = "pipe"
+
+CALLS = """
+0 80 --help
+0 80 demo
+2 80 demo song.flac
+
+0 80 ls
+0 80 review list
+0 80 drift
+0 80 runs list
+1 80 runs show
+0 80 override list
+0 80 transcript list
+0 80 audit --report
+1 80 playlist
+0 80 forget absent.flac
+1 80 undo
+3 80 write '{title}'
+0 80 verify '{title}'
+1 80 eval empty.jsonl
+0 80 config path
+0 80 decide Empty
+0 80 explain Empty
+0 80 batch Empty
+
+0 60,80,120,pipe decide '{certain}'
+3 60,80,120,pipe decide '{open}'
+3 80 decide unmatched.flac
+3 80 decide unreadable.mp3
+1 80 {no_musicbrainz} decide failed.flac
+1 80 decide absent.flac
+2 80 decide
+2 80 --config bad.toml decide '{certain}'
+2 80 decied '{certain}'
+0 80 explain '{certain}'
+1 80 explain absent.flac
+3 60,80,120,pipe batch '{title}'
+2 80 batch
+1 80 batch absent
+3 60,80,120,pipe write '{title}'
+3 80 write '{title}' --apply
+1 80 write absent
+2 80 write '{title}' --policy=ids
+0 80 verify '{title}'
+3 80 verify '{open}'
+1 80 verify absent
+3 60,80,120,pipe review list
+3 60,80,120,pipe review show '{open}'
+0 80 review show '{certain}'
+1 80,pipe review show absent.flac
+1 80 review accept '{open}'
+3 80 review walk
+2 pipe review walk
+0 60,80,120,pipe ls
+0 80 ls -v --limit=3
+0 80 ls 'artist:nobody else'
+2 80 ls year:soon
+0 80,pipe runs list --limit=2
+0 80 runs show
+1 80 runs show 01zzz
+0 80 audit artist:rumours
+0 80 audit --report
+2 pipe audit
+0 80 playlist decade:1970
+0 80 playlist decade:1970 -o seventies.m3u8
+2 80 playlist -o list.xspf
+0 80 drift '{title}'
+1 80 drift absent.flac
+= change
+3 80 verify '{certain}'
+3 80 undo --dry-run
+3 80 undo
+1 80 undo absent
+0 80 eval golden.jsonl
+0 80 eval --dates list.csv
+2 80 eval
+0 80 override set '{certain}' --crg {sampler} --reason 'the sleeve says so'
+0 80 override list
+3 80 drift '{certain}'
+0 80 override remove '{certain}' --dry-run
+2 80 override set '{certain}'
+1 80 override remove '{open}'
+0 80 review choose '{open}' C1
+= propose
+3 60,80,120 review walk proposed.flac
+3 80 review show proposed.flac
+0 80 transcript list
+0 80 transcript show proposed.flac
+0 80 transcript parse reply.txt
+1 80 transcript show absent.flac
+0 80 forget proposed.flac --dry-run
+0 80 forget proposed.flac
+2 80 forget
+
+0 80 {no_model} CANON_LLM__SEARXNG__URL=http://localhost:9 doctor
+1 80 {no_musicbrainz} {no_model} CANON_LLM__SEARXNG__ENABLED=false doctor
+0 80 model check
+1 80 {no_model} model check
+0 80 {no_model} init --yes --dry-run
+2 80 init
+0 80 config show
+0 80 config prompt
+0 80 config set musicbrainz.contact me@example.org
+0 80 config path
+2 80 config set musicbrains.contact me@example.org
+0 80 tools list
+2 80 tools run telepathy {{}}
+0 80 completion bash
+2 80 completion basch
+0 80 man
+2 80 man ls
+"""
+"""Exit status, columns of the terminal or `pipe`, variables, and the words after `canon`; or what
+is done between two calls, of which each finds what those before it left.
+"""
 
 
-def columns_of(name: str) -> int:
-    """Return how wide the terminal of a screen is: as its name ends, or 80 columns."""
-    end = name.rpartition("_")[2]
-    if end == "pipe":
-        return sys.maxsize
-    return int(end) if end.isdigit() else COLUMNS
+class Screen(NamedTuple):
+    """A call, as wide as its terminal; in a pipe `columns` is 0."""
+
+    status: int
+    columns: int
+    variables: dict[str, str]
+    words: list[str]
+
+    @property
+    def shown_columns(self) -> int:
+        """How wide its lines may be."""
+        return self.columns or sys.maxsize
+
+    @property
+    def heading(self) -> str:
+        """The call as a person types it, with where it is printed."""
+        width = {80: "", 0: "  # in a pipe"}.get(self.columns, f"  # {self.columns} columns")
+        set_to = "".join(f"{name}={value} " for name, value in self.variables.items())
+        return f"$ {set_to}{shlex.join(['canon', *self.words])}{width}"
+
+    @property
+    def command(self) -> str:
+        """The command, or `help` where none is called."""
+        return next((word for word in self.words if word in COMMANDS), "help")
 
 
-def screens(environment: dict[str, str], forked: Forking) -> Iterator[tuple[str, str]]:
-    """Yield the name and text of each screen, run one after the other in a home of their own."""
-    with sampler_home(environment, year_only_single()) as (place, settings):
+def read_calls() -> Iterator[Screen | str]:
+    """Yield the screens in the order in which they are made, and the names of what is between."""
+    for line in filter(None, CALLS.splitlines()):
+        status, columns, *words = shlex.split(line.format(**_PLACES))
+        if status == "=":
+            yield columns
+            continue
+        count = next(at for at, word in enumerate([*words, ""]) if not word.startswith("CANON_"))
+        variables = dict(word.split("=", 1) for word in words[:count])
+        for width in columns.split(","):
+            wide = 0 if width == _PIPE else int(width)
+            yield Screen(int(status), wide, variables, words[count:])
+
+
+def make_screens(environment: dict[str, str], forked: Forking) -> dict[str, str]:
+    """Return the text of the file of each command; its calls run in one home, in their order."""
+    printed: dict[str, list[str]] = {}
+    with (
+        sampler_home(environment, year_only_single()) as (place, settings),
+        OpenAIStandIn(answering(well), models=({"id": "qwen3"},)) as model,
+    ):
         work = place / "Music"
         _fill(work)
-        for name, expected, words in _STEPS:
-            if name == "undo_changed_since":
-                _change(work / _CERTAIN)
-            if name == "review_glance":
+        exam = OPENAI | {"CANON_LLM__BASE_URL": model.url}
+        for screen in read_calls():
+            if screen == "change":
+                _change(work / _PLACES["certain"])
+            elif screen == "propose":
                 _propose(work, place, settings, forked)
-            more = _CLOSED.get(name, {})
-            if name.endswith("pipe"):
-                status, lines = _in_pipe([*words], work, settings, forked)
-            elif "walk" in words:
-                status, lines = _walk(place, settings, words, columns_of(name))
-            else:
-                status, lines = run_on_terminal(
-                    [*words], work, settings | more, forked, columns_of(name)
-                )
-            printed = "\n".join([f"$ canon {' '.join(words)}", *lines])
-            assert status == expected, f"exit status {status}, not {expected}:\n{printed}"
-            yield name, in_words(f"{printed}\n", place)
+            elif isinstance(screen, Screen):
+                more = exam if screen.words == _EXAM and not screen.variables else {}
+                status, lines = _run(screen, place, settings | more, forked)
+                text = "".join(f"{line}\n" for line in [screen.heading, *_shortened(screen, lines)])
+                text = _alike(text, model.url, place)
+
+                assert status == screen.status, f"exit status {status}:\n{text}"
+                printed.setdefault(screen.command, []).append(text)
+    return {command: "\n".join(texts) for command, texts in printed.items()}
+
+
+def _alike(text: str, model: str, place: Path) -> str:
+    """Return printed text with what differs from run to run alike."""
+    ollama = "127.0.0.1:11434"
+    text = text.replace(model, f"http://{ollama}").replace(ollama, ollama.replace(".", "_"))
+    text = re.sub(r"(?<=checked )\d{4}-\d\d-\d\d", "2026-11-23", text)
+    text = re.sub(r"^\d\d:\d\d:\d\d ", "10:30:00 ", text, flags=re.MULTILINE)
+    text = re.sub(r"(?<=canon )[\d.]+(?=\"$)", "1.0.0", text, flags=re.MULTILINE)
+    text = re.sub(r"(?<==== run )\w+", "0123456789ab", text)
+    text = text.replace(f"../{place.name}", "../you")
+    return in_words(text, place).replace(ollama.replace(".", "_"), ollama)
 
 
 def _fill(work: Path) -> None:
     """Make the files that the screens are about."""
     sampler_files(work / TITLE, "flac")
+    (work / "Empty").mkdir()
     flac(work, "unmatched.flac", title="Nowhere", artist="Nobody")
     (work / "unreadable.mp3").write_text("This is text.\n" * 100)
     flac(work, "failed.flac", title="Elsewhere", artist="Somebody")
     (work / "bad.toml").write_text("[batch]\njobs = 'many'\n")
+    (work / "empty.jsonl").touch()
+    with _GOLDEN.open("rb") as decisions:
+        (work / "golden.jsonl").write_bytes(b"".join(islice(decisions, 3)))
+    (work / "list.csv").write_text("artist,title,year\nArtist of Rumours,Song 3,1977\n")
+    (work / "reply.txt").write_text(call("web_search", query="Queen single"))
 
 
 def _propose(work: Path, place: Path, settings: dict[str, str], forked: Forking) -> None:
@@ -136,6 +260,27 @@ def _propose(work: Path, place: Path, settings: dict[str, str], forked: Forking)
     file_of(year_only_single(), work, _PROPOSED, artist="Queen")
     model = replaying(place, final(confidence=0.7))
     run_on_terminal(["decide", _PROPOSED], work, settings | model, forked)
+
+
+def _run(
+    screen: Screen, place: Path, settings: dict[str, str], forked: Forking
+) -> tuple[int, list[str]]:
+    """Run a call; return its exit status and what it prints."""
+    work, settings = place / "Music", settings | screen.variables
+    if not screen.columns:
+        return _in_pipe(screen.words, work, settings, forked)
+    if _is_walk(screen):
+        return _walk(screen, place, settings)
+    return run_on_terminal(screen.words, work, settings, forked, screen.columns)
+
+
+def _is_walk(screen: Screen) -> bool:
+    return "walk" in screen.words or (screen.command == "audit" and "--report" not in screen.words)
+
+
+def _shortened(screen: Screen, lines: list[str]) -> list[str]:
+    is_long = " ".join(screen.words).startswith(_LONG) and screen.status == 0
+    return [*lines[:_LONGEST], "..."] if is_long and len(lines) > _LONGEST else lines
 
 
 def _in_pipe(
@@ -149,14 +294,20 @@ def _in_pipe(
     return status, [line for file in streams for line in file.read_text("utf-8").splitlines()]
 
 
-def _walk(
-    place: Path, settings: dict[str, str], words: tuple[str, ...], columns: int
-) -> tuple[int, list[str]]:
+def _walk(screen: Screen, place: Path, settings: dict[str, str]) -> tuple[int, list[str]]:
     """Show the first case and leave."""
-    with walking(place, settings, *words, folder="Music", columns=columns, rows=24) as terminal:
-        printed = terminal.until("? keys")
+    with walking(
+        place, settings, *screen.words, folder="Music", columns=screen.columns, rows=24
+    ) as terminal:
+        printed = terminal.until("? keys\n")
+        if screen.command == "audit":
+            terminal.press(("r", ""))
+            printed += terminal.until("q ends\n")
         terminal.press(("q", ""))
-        return terminal.ended(), printed.splitlines()
+        status = terminal.ended()
+        while select.select([terminal.leader], [], [], 0)[0]:
+            printed += os.read(terminal.leader, 65536).decode().replace("\r\n", "\n")
+        return status, printed.splitlines()
 
 
 def _change(file: Path) -> None:
@@ -170,8 +321,8 @@ def main() -> None:
     """Write the files."""
     environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     with forking() as forked:
-        for name, text in screens(environment, forked):
-            (FOLDER / f"{name}.txt").write_text(text, "utf-8")
+        for command, text in make_screens(environment, forked).items():
+            (FOLDER / f"{command}.txt").write_text(text, "utf-8")
 
 
 if __name__ == "__main__":
