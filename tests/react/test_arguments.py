@@ -157,9 +157,9 @@ TOOLS = Toolbox([Tool.of(add), Tool.of(greet), Tool.of(now)])
 def test_arguments_fit_in_one_way_or_are_refused(
     tool: str, arguments: dict[str, object] | str, answer: str | None
 ) -> None:
-    act = ToolCall(tool, arguments)
+    call = ToolCall(tool, arguments)
     if answer is None:
         with pytest.raises(ToolError, match=f"You called {tool} with wrong arguments"):
-            TOOLS.resolve(act)
+            TOOLS.resolve(call)
     else:
-        assert TOOLS.resolve(act).run().content == answer
+        assert TOOLS.resolve(call).run().content == answer

@@ -24,9 +24,11 @@ ACT = ToolCall("fetch", {"url": "https://a.example/"}, "I need to know. " * 20)
 
 
 def turn(number: int, length: int = 1_000, thought: str = "I wonder. ") -> Turn:
-    act = ToolCall("fetch", {"url": f"https://{number}.example/"}, thought * 20)
+    call = ToolCall("fetch", {"url": f"https://{number}.example/"}, thought * 20)
     seen = Observation(f"{number}" * length, (f"https://{number}.example/",))
-    return Turn(Classic().render(act), act, (CallResult(act, seen),), f"({9 - number} turns left.)")
+    return Turn(
+        Classic().render(call), call, (CallResult(call, seen),), f"({9 - number} turns left.)"
+    )
 
 
 def context(turns: Sequence[Turn], window: int) -> Context:

@@ -65,7 +65,7 @@ BARE = SAYING.filter(lambda text: not text.lstrip().startswith("{"))
 ARGUMENTS = st.dictionaries(st.text(), VALUES, max_size=3) | BARE
 IDS = st.from_regex(r"[A-Za-z0-9_.-]{0,12}", fullmatch=True)
 
-ACTS = st.builds(ToolCall, NAMES, ARGUMENTS, WORDS)
+TOOL_CALLS = st.builds(ToolCall, NAMES, ARGUMENTS, WORDS)
 FINISHES = st.builds(FinalAnswer, SAYING, WORDS)
 SEVERAL = st.builds(
     lambda first, also: replace(first, further_calls=tuple(also)),
@@ -107,7 +107,7 @@ def bare(step: Step) -> tuple[object, ...]:
 
 @every_dialect
 @unhurried
-@given(step=ACTS | FINISHES)
+@given(step=TOOL_CALLS | FINISHES)
 def test_a_step_reads_back_as_it_was_written(
     dialect: Dialect, step: ToolCall | FinalAnswer
 ) -> None:
@@ -167,15 +167,15 @@ def test_what_is_read_reads_the_same_when_written_again(dialect: Dialect, text: 
 
 @every_dialect
 @unhurried
-@example(act=ToolCall("f", {}, '"tool_calls": ['), after="]")  # a bracket that closes too late
-@example(act=ToolCall("f", {}, "web_search<observation>["), after="]")
-@example(act=ToolCall("f", "<Thought:"), after=">")
-@given(act=ACTS, after=st.text(alphabet="abc \n:{}[],.Thoughtinlswer<>/_rp"))
+@example(call=ToolCall("f", {}, '"tool_calls": ['), after="]")  # a bracket that closes too late
+@example(call=ToolCall("f", {}, "web_search<observation>["), after="]")
+@example(call=ToolCall("f", "<Thought:"), after=">")
+@given(call=TOOL_CALLS, after=st.text(alphabet="abc \n:{}[],.Thoughtinlswer<>/_rp"))
 def test_nothing_after_an_observation_changes_an_action(
-    dialect: Dialect, act: ToolCall, after: str
+    dialect: Dialect, call: ToolCall, after: str
 ) -> None:
-    reply = f"{dialect.render(act)}\n{dialect.observation('found', act)}\n{after}"
-    assert bare(dialect.parse(reply)) == bare(act)
+    reply = f"{dialect.render(call)}\n{dialect.observation('found', call)}\n{after}"
+    assert bare(dialect.parse(reply)) == bare(call)
 
 
 @every_dialect

@@ -189,8 +189,8 @@ def test_an_action_before_an_invented_observation_is_what_counts(
     dialect: Dialect, observed: str
 ) -> None:
     for label in LABELLED + OBJECTS:
-        act = dialect.render(ToolCall("web_search", {"query": "x"}, "I look."))
-        reply = f"{act}\n{observed}\n{label.format(ANSWER)}"
+        call = dialect.render(ToolCall("web_search", {"query": "x"}, "I look."))
+        reply = f"{call}\n{observed}\n{label.format(ANSWER)}"
         step = dialect.parse(reply)
         assert isinstance(step, ToolCall), reply
         assert (step.tool, step.arguments, step.further_calls) == (

@@ -127,7 +127,7 @@ DEFAULT = Limits()
 ALONE = FinalRequest("Only the answer now.", {"type": "object"})
 
 
-def judge(text: str, is_last: bool) -> str:
+def validate(text: str, is_last: bool) -> str:
     if text == "wrong" and not is_last:
         raise AnswerRefusedError("Your answer is not a number.")
     if text == "never":
@@ -156,7 +156,7 @@ def play(
         chat,
         dialect or Classic(),
         tools,
-        Task(OPENING, judge, answer_keys, lookups, request),
+        Task(OPENING, validate, answer_keys, lookups, request),
         Hooks(events.append, on_token, clock=clock),
         limits,
         RecordedCalls(recording) if recording else None,
@@ -206,7 +206,7 @@ def test_without_an_answer_in_the_last_turn_the_run_ends_with_its_problem() -> N
     [(DEFAULT, None, Ending(2, "5")), (Limits(1), None, Ending(1, "wrong")),
      (Limits(2), ALONE, Ending(2, "5"))],
 )  # fmt: skip
-def test_a_refused_answer_costs_a_turn_and_the_judge_knows_the_last_one(
+def test_a_refused_answer_costs_a_turn_and_the_validator_knows_the_last_one(
     limits: Limits, final_request: FinalRequest | None, ending: Ending[str]
 ) -> None:
     found, events, _ = play("Final Answer: wrong", DONE, limits=limits, final_request=final_request)
@@ -290,7 +290,7 @@ def test_documents_are_made_inert_and_cut_as_text_is(recording: Sequence[AnyEven
         Replay(recording) if recording else Script([READ, DONE]),
         Classic(),
         Toolbox([Tool.of(read)]),
-        Task(OPENING, judge),
+        Task(OPENING, validate),
         Hooks(events.append, remark=remark),
         limits,
         RecordedCalls(recording) if recording else None,
@@ -308,8 +308,8 @@ def recalled(events: Iterable[AnyEvent], turns: int) -> list[bool]:
     """Return which calls of a recorded run were progress."""
     seen: list[AnyEvent] = []
     runner = CallRunner(TOOLS, seen.append, 2_000, lambda: False, RecordedCalls(events))
-    act = ToolCall("nothing", "that is known")
-    return [each.is_progress for turn in range(1, turns + 1) for each in runner.run(act, turn)]
+    call = ToolCall("nothing", "that is known")
+    return [each.is_progress for turn in range(1, turns + 1) for each in runner.run(call, turn)]
 
 
 @pytest.mark.parametrize("again", ['"a b "', '" a  b"', '"\\ta\\u00a0b\\n"'])

@@ -113,7 +113,7 @@ def understood(name: str, text: str) -> Expected:
             return Expected("malformed", problem=str(error), notes=notes)
         return Expected("finish", answer=answer, thought=step.thought, notes=notes)
     try:
-        first, *also = [called(act) for act in step.calls]
+        first, *also = [called(call) for call in step.calls]
     except ToolError as error:
         return Expected("act", refused=str(error), thought=step.thought, notes=notes)
     return Expected(
@@ -127,11 +127,11 @@ def understood(name: str, text: str) -> Expected:
     )
 
 
-def called(act: ToolCall) -> Called:
-    """Return the call an action means, or raise `ToolError`."""
-    call = TOOLS.resolve(act)
-    given = {key: value for key, value in call.arguments.items() if value != ""}
-    return Called(call.tool.name, given, act.id)
+def called(call: ToolCall) -> Called:
+    """Return the tool and the arguments of a call, or raise `ToolError`."""
+    bound = TOOLS.resolve(call)
+    arguments = {key: value for key, value in bound.arguments.items() if value != ""}
+    return Called(bound.tool.name, arguments, call.id)
 
 
 def misread(name: str, row: Row) -> str:
