@@ -345,13 +345,13 @@ def partial_findings(events: Iterable[AnyEvent], dialect: "Dialect") -> str:
         if isinstance(event, ObservationEvent) and not event.error
         for source in event.sources
     )
-    more = f" and {len(sources) - _MAX_SOURCES} more" if len(sources) > _MAX_SOURCES else ""
+    remainder = f" and {len(sources) - _MAX_SOURCES} more" if len(sources) > _MAX_SOURCES else ""
     steps = (dialect.parse(event.content) for event in events if isinstance(event, ReplyEvent))
     thoughts = [step.thought for step in steps if not isinstance(step, Unreadable) and step.thought]
     thought = one_line(thoughts[-1], 400) if thoughts else ""
     findings = (
         f'the last thought was "{thought}"' if thought else "",
-        f"read: {' '.join(list(sources)[:_MAX_SOURCES])}{more}" if sources else "",
+        f"read: {' '.join(list(sources)[:_MAX_SOURCES])}{remainder}" if sources else "",
     )
     text = "; ".join(filter(None, findings))
     return f"no answer was reached; {text}" if text else ""
