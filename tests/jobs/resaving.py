@@ -337,9 +337,9 @@ def main(step: int) -> None:
                 continue
             texts = list(found.differences())
             kind = "differs" if texts else "equal"
-            if found.report.status not in ("undone", "unchanged") or found.report.kept:
-                kind += f", {found.report.status}, {len(found.report.kept)} kept"
-                texts += [str(found.report.why), *(key.field for key in found.report.kept)]
+            if found.report.status not in ("undone", "unchanged") or found.report.kept_keys:
+                kind += f", {found.report.status}, {len(found.report.kept_keys)} kept"
+                texts += [str(found.report.why), *(key.field for key in found.report.kept_keys)]
             counts[edit.name, kind] += 1
             if texts:
                 print(f"{label} | {edit.name} | {policy}: {'; '.join(texts)}")  # noqa: T201

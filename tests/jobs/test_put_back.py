@@ -49,7 +49,7 @@ def differences(store: Store, folder: Path, step: int) -> Iterator[str]:
         result = outcome(store, original, place, POLICIES[policy], edit.save)
         if result is None or result.report.why == OTHER_AUDIO:
             continue
-        texts = [*result.differences(), *(key.field for key in result.report.kept)]
+        texts = [*result.differences(), *(key.field for key in result.report.kept_keys)]
         if texts or result.report.status not in (WriteStatus.UNDONE, WriteStatus.UNCHANGED):
             yield f"{label}, {edit.name}, {policy}: {result.report.why} {'; '.join(texts)}"
 
@@ -96,7 +96,7 @@ def test_any_texts_are_put_back(
     original.write_bytes(content)
     result = outcome(store, original, place, POLICIES[policy], ID3_EDITS[edit].save)
     if result is not None:
-        assert (list(result.differences()), result.report.kept) == ([], ())
+        assert (list(result.differences()), result.report.kept_keys) == ([], ())
 
 
 def retitled(path: Path) -> None:
@@ -124,13 +124,13 @@ def test_what_somebody_changed_stays(store: Store, tmp_path: Path, version: int,
     result = outcome(store, original, tmp_path, POLICIES["move"], save, retitled)
     assert result is not None
     assert (result.undone["TIT2"], result.undone["TALB"]) == (("Mine",), ("My album",))
-    assert [(key.field, key.new, key.before) for key in result.report.kept] == [
+    assert [(key.field, key.new, key.before) for key in result.report.kept_keys] == [
         ("TALB", ("My album",), ("Undertow",))
     ]
-    assert "TIT2" in {key.field for key in result.report.others}
+    assert "TIT2" in {key.field for key in result.report.other_keys}
     assert result.undone == result.reference
     path = tmp_path / "written.mp3"
-    assert undo(store, result.record, force=True).kept == ()
+    assert undo(store, result.record, force=True).kept_keys == ()
     assert seen(path) == result.reference | {"TALB": ("Undertow",)}
 
 
@@ -155,7 +155,7 @@ def test_what_was_copied_into_id3v1_is_removed_where_it_is_what_was_written(
     report = undo(store, record)
     assert seen(path) == {"TIT2": ("Sober",)}
     assert "ID3v1" in {change.field for change in report.changes}
-    (copied,) = report.others
+    (copied,) = report.other_keys
     assert (copied.field, copied.new) == ("ID3v1", ("Sober",))
     with_id3v1 = seen(path, with_id3v1=True)
     assert with_id3v1 == {"TIT2": ("Sober",)}
@@ -171,7 +171,7 @@ def test_an_id3v1_tag_with_nothing_but_what_was_written_is_removed(
     assert record is not None
     ID3_EDITS["mutagen 2.4 v1=2"].save(path)
     assert path.read_bytes()[-128:-125] == b"TAG"
-    assert undo(store, record).others == ()
+    assert undo(store, record).other_keys == ()
     assert path.read_bytes().endswith(before)
 
 
@@ -214,7 +214,7 @@ def test_two_keys_that_taglib_saves_as_one_are_put_back(
     with taglib.File(path) as file:
         file.save()
     assert len(seen(path)) < len(written)
-    assert undo(store, record).kept == ()
+    assert undo(store, record).kept_keys == ()
     assert seen(path) == before
 
 
@@ -227,7 +227,7 @@ def test_of_two_keys_of_a_field_both_are_put_back_or_none(store: Store, tmp_path
     audio["Year"] = "2004"
     audio.save()
     report = undo(store, record)
-    assert {(key.field, key.new) for key in report.kept} == {
+    assert {(key.field, key.new) for key in report.kept_keys} == {
         ("Year", ("2004",)), ("DATE", ("2011",))
     }  # fmt: skip
     assert seen(path) == {"YEAR": ("2004",), "DATE": ("2011",)}
@@ -246,10 +246,10 @@ def test_an_id3v1_tag_of_what_was_written_hinders_no_undo(
     tag = b"TAG" + bytes(90) + b"2011" + bytes(29) + b"\5\xff"
     path.write_bytes(path.read_bytes() + tag)
     report = undo(store, record)
-    assert (report.status, report.kept) == (WriteStatus.UNDONE, ())
+    assert (report.status, report.kept_keys) == (WriteStatus.UNDONE, ())
     # FLAC files are written up to the frames: the tag behind them stays.
     assert path.read_bytes() == before or (name == "flac" and path.read_bytes().endswith(tag))
-    assert [key.field for key in report.others] == (["ID3v1"] if name == "flac" else [])
+    assert [key.field for key in report.other_keys] == (["ID3v1"] if name == "flac" else [])
 
 
 def info_of(path: Path) -> dict[str, bytes]:
@@ -279,7 +279,7 @@ def test_what_taglib_copied_into_info_is_removed_where_it_is_what_was_written(
     # The album of an INFO list that had one is not what it was, and stays.
     album = {"IPRD": WANTED["album"][0].encode()} if earlier else {}
     assert info_of(path) == {"INAM": b"Sober", "ICMT": b"Mine"} | album
-    assert ("IPRD" in {key.field for key in report.others}) == bool(earlier)
+    assert ("IPRD" in {key.field for key in report.other_keys}) == bool(earlier)
     now = seen(path)
     assert {key: now[key] for key in before} == before
     # That undo is undone, too, after a further change.
@@ -315,7 +315,7 @@ def test_a_tag_of_nothing_but_a_copy_of_what_was_written_is_removed(
     audio = container.opener(path)
     container.write(audio, [(copy, WANTED["release_mbid"])])
     assert len(seen(path)) == len(written) + 1
-    assert undo(store, record).kept == ()
+    assert undo(store, record).kept_keys == ()
     assert seen(path) == before
 
 
@@ -329,7 +329,7 @@ def test_a_key_that_taglib_adds_in_capitals_is_removed(store: Store, tmp_path: P
     with taglib.File(path) as file:
         file.save()
     assert len(seen(path)) >= len(before)
-    assert undo(store, record).kept == ()
+    assert undo(store, record).kept_keys == ()
     assert [str(item.key) for block in read_tag_set(path).blocks for item in block.items] == [key]
 
 
@@ -358,5 +358,5 @@ def test_tags_that_others_add_or_drop_are_no_other_audio(
     TAGS_IN_ODD_ORDER[name](path)
     assert record is not None
     report = undo(store, record)
-    assert (report.status, report.kept) == (WriteStatus.UNDONE, ())
+    assert (report.status, report.kept_keys) == (WriteStatus.UNDONE, ())
     assert all_fields(read_tag_set(path)) == before

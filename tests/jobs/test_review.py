@@ -133,7 +133,7 @@ def test_what_cannot_be_accepted_is_named(store: Store, put: Put, case: Case, pr
     with pytest.raises(CanonError, match=problem):
         accept(store, made, RULES)
     assert store.overrides.all() == {}
-    assert store.verdicts.history(made.kept.id) == ()
+    assert store.verdicts.history(made.record.id) == ()
 
 
 def test_a_proposed_release_of_another_group_is_left_to_the_rules(store: Store, put: Put) -> None:
@@ -183,7 +183,7 @@ def test_a_second_verdict_takes_the_place_of_the_first(store: Store, put: Put) -
     assert "is removed: C1 'Bohemian Rhapsody', said 2" in third.notes[0]
     store.verdicts.take_back(third.saved)
     assert [each.crg_mbid for each in store.overrides.all().values()] == [SINGLE]
-    assert store.verdicts.history(case.kept.id)[0] == other.saved.verdicts[0]
+    assert store.verdicts.history(case.record.id)[0] == other.saved.verdicts[0]
 
 
 def test_another_override_is_not_replaced_unasked(store: Store, put: Put, tmp_path: Path) -> None:
@@ -230,12 +230,12 @@ def test_files_that_are_gone_come_last(store: Store, put: Put, tmp_path: Path) -
 
 def test_a_case_is_found_until_it_is_decided_again(store: Store, put: Put, tmp_path: Path) -> None:
     first = put("a", proposing())
-    assert find_case(store, first.kept.id).kept == first.kept
+    assert find_case(store, first.record.id).record == first.record
     put("a", left_open())
-    assert find_case(store, first.kept.id).proposal == first.proposal, "no model was asked"
+    assert find_case(store, first.record.id).proposal == first.proposal, "no model was asked"
     put("a", proposing(crg=SINGLE))
     with pytest.raises(CanonError, match="was decided again since"):
-        find_case(store, first.kept.id)
+        find_case(store, first.record.id)
     with pytest.raises(CanonError, match="no file with a decision"):
         find_case(store, "01absent")
     (tmp_path / "a").unlink()
@@ -325,7 +325,7 @@ def test_a_dry_verdict_keeps_nothing(store: Store, put: Put) -> None:
     ):
         assert given.files == 2
     assert store.overrides.all() == {}
-    assert store.verdicts.history(case.kept.id) == ()
+    assert store.verdicts.history(case.record.id) == ()
     assert queue(store) == ["b"]
 
 

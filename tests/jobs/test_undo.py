@@ -107,9 +107,9 @@ def test_other_keys_that_changed_since_stay(
     record = write(store, path)
     change_title(container, path, "Mine")
     (report,) = undo(store, record)
-    assert (report.status, report.why, report.kept) == (WriteStatus.UNDONE, None, ())
-    assert any(key.new == ("Mine",) for key in report.others)
-    assert not {key.field for key in report.others} & {"ALBUM", "TALB", "CANON_TRACE"}
+    assert (report.status, report.why, report.kept_keys) == (WriteStatus.UNDONE, None, ())
+    assert any(key.new == ("Mine",) for key in report.other_keys)
+    assert not {key.field for key in report.other_keys} & {"ALBUM", "TALB", "CANON_TRACE"}
     now = read_tag_set(path)
     assert {name: field_texts(now, name) for name in WANTED} == {
         name: field_texts(before, name) for name in WANTED
@@ -133,17 +133,17 @@ def test_a_written_key_that_somebody_changed_is_kept_unless_forced(
     (planned,) = plan_undo(store, [record])
     (report,) = undo(store, record)
     assert (planned.status, report.status) == (WriteStatus.PLANNED, WriteStatus.UNDONE)
-    assert planned.kept == report.kept
-    (kept,) = report.kept
+    assert planned.kept_keys == report.kept_keys
+    (kept,) = report.kept_keys
     key = container.key(next(each for each in COMMON if each.attribute == "album"))
     assert kept == ChangedKey(key, FIELDS["album"], ("Mine",), field_texts(before, "album"))
     assert field_texts(read_tag_set(path), "release_mbid") == field_texts(before, "release_mbid")
     assert state(store, record) is WriteState.DONE
 
     (again,) = undo(store, record)
-    assert (again.status, again.kept) == (WriteStatus.REFUSED, report.kept)
+    assert (again.status, again.kept_keys) == (WriteStatus.REFUSED, report.kept_keys)
     (forced,) = undo(store, record, force=True)
-    assert (forced.status, forced.kept) == (WriteStatus.UNDONE, ())
+    assert (forced.status, forced.kept_keys) == (WriteStatus.UNDONE, ())
     assert field_texts(read_tag_set(path), "album") == field_texts(before, "album")
     assert state(store, record) is WriteState.UNDONE
 
@@ -205,7 +205,7 @@ def test_a_tag_that_was_removed_is_made_again_by_force_alone(store: Store, tmp_p
     record = write(store, path)
     ID3(path).delete(path)
     (report,) = undo(store, record)
-    assert (report.status, len(report.kept)) == (WriteStatus.REFUSED, 2)
+    assert (report.status, len(report.kept_keys)) == (WriteStatus.REFUSED, 2)
     undo(store, record, force=True)
     tags = read_tag_set(path)
     names = ("album", "release_mbid", "original_date")
@@ -228,7 +228,7 @@ def test_dates_are_put_back_into_a_tag_of_another_version(
         tags.update_to_v23()
     tags.save(path, v2_version=saved)
     (report,) = undo(store, record)
-    assert report.kept == ()
+    assert report.kept_keys == ()
     now: Any = ID3(path)
     assert (str(now["TDRC"]), str(now["TIT2"]), "TDOR" in now) == ("1981-10-26", "Mine", False)
 
@@ -252,7 +252,7 @@ def test_values_that_taglib_saved_otherwise_are_put_back(
     audio[key] = list(saved)
     audio.save()
     (report,) = undo(store, record)
-    assert (report.status, report.kept) == (WriteStatus.UNDONE, ())
+    assert (report.status, report.kept_keys) == (WriteStatus.UNDONE, ())
     assert container.opener(path)[key] == before
 
 
@@ -273,7 +273,7 @@ def test_a_date_under_the_key_of_another_version_is_put_back(
     assert keys == {"TIT2", "TDOR", "TDRC"}
     (report,) = undo(store, record)
     if date != "1975":
-        assert [key.field for key in report.kept] == ["TDOR"]
+        assert [key.field for key in report.kept_keys] == ["TDOR"]
         assert str(ID3(path)["TDOR"]) == date
         assert state(store, record) is WriteState.DONE
         undo(store, record, force=True)
@@ -297,8 +297,8 @@ def test_a_new_tag_that_others_use_goes_on_saying_what_it_hides(
         return {key: str(frame) for key, frame in ID3(path, load_v1=False).items()}
 
     (report,) = undo(store, record)
-    assert [key.field for key in report.kept] == ["TALB"]
-    assert [key.field for key in report.others] == ["TXXX:MOODS"]
+    assert [key.field for key in report.kept_keys] == ["TALB"]
+    assert [key.field for key in report.other_keys] == ["TXXX:MOODS"]
     expected = {"TALB": "Mine", "TXXX:MOODS": "calm", "TIT2": TITLE, "TDRC": "1996"}
     assert {key: frames().get(key) for key in expected} == expected
     assert not {"TXXX:CANON_TRACE", "TDOR"} & set(frames())

@@ -167,7 +167,7 @@ def _print(form: str, rows: Iterable[listing.ListedDecision]) -> None:
         for row in rows:
             output.print_json(row_object(row))
     else:
-        paths = (row.kept.path + b"\0" for row in rows)
+        paths = (row.record.path + b"\0" for row in rows)
         for record in paths if form == "paths" else csv_lines(rows):
             click.echo(record, nl=False)
 
@@ -241,7 +241,7 @@ def audit(
             drawn = listing.sample(rows, size or _SAMPLE, seed, is_by_rule=by is not None)
         else:
             said = listing.judged(store)
-            drawn = [row for row in rows if listing.outcome(row.kept, row.decision) in said]
+            drawn = [row for row in rows if listing.outcome(row.record, row.decision) in said]
         if asks:
             _walk(store, drawn)
         found = listing.audit_report(drawn, listing.judged(store))
@@ -252,7 +252,7 @@ def audit(
 
 def _walk(store: "Store", drawn: Sequence[listing.ListedDecision]) -> None:
     said = listing.judged(store)
-    left = [row for row in drawn if listing.outcome(row.kept, row.decision) not in said]
+    left = [row for row in drawn if listing.outcome(row.record, row.decision) not in said]
     given: set[int] = set()
     number = 0
     while number < len(left) or number - 1 in given:
@@ -267,7 +267,7 @@ def _walk(store: "Store", drawn: Sequence[listing.ListedDecision]) -> None:
             number -= 1
             if number in given:
                 given.remove(number)
-                store.audits.take_back(left[number].kept.id)
+                store.audits.take_back(left[number].record.id)
                 output.print_lines(["taken back"])
         elif key in _VERDICTS:
             listing.judge(store, left[number], _VERDICTS[key])
@@ -384,11 +384,11 @@ def row_object(row: listing.ListedDecision) -> dict[str, Any]:
         "year": row.year,
         "reason": row.reason,
         "address": _address(row),
-        "decision_id": row.kept.id,
-        "decided_at_utc": row.kept.decided_at_utc,
+        "decision_id": row.record.id,
+        "decided_at_utc": row.record.decided_at_utc,
         "is_there": not row.is_gone,
     }
-    return output.file_object(path_from_bytes(row.kept.path), fields)
+    return output.file_object(path_from_bytes(row.record.path), fields)
 
 
 def _address(row: listing.ListedDecision) -> str | None:

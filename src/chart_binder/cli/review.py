@@ -209,7 +209,7 @@ def show(session: options.Session, name: str, transcript: bool) -> int:
         has_override = is_overridden(case, kept)
         waits = is_waiting(store, case) and not has_override
         lapsed = override_removed(case, kept)
-        verdict = None if waits else store.verdicts.on_the_same(case.kept)
+        verdict = None if waits else store.verdicts.on_the_same(case.record)
     fields = review_text.case_object(case, rules, session.config) | {
         "waits": waits,
         "has_lapsed": lapsed,

@@ -107,7 +107,7 @@ def queued_object(case: ReviewCase, config: Config) -> dict[str, Any]:
         "state", "artist", "title", "first_release", "rationale", "missing_facts", "questions",
     )  # fmt: skip
     return {
-        "decision_id": case.kept.id,
+        "decision_id": case.record.id,
         "files": case.files,
         "is_there": not case.is_gone,
         "damage": case.damage,
@@ -115,8 +115,8 @@ def queued_object(case: ReviewCase, config: Config) -> dict[str, Any]:
         "needs": short_need(case, config),
         "album": case.album,
         "name": case.bundle.name if case.bundle else None,
-        "evidence_hash": case.kept.evidence_hash,
-        "decided_at_utc": case.kept.decided_at_utc,
+        "evidence_hash": case.record.evidence_hash,
+        "decided_at_utc": case.record.decided_at_utc,
         "proposal": case.proposal,
         "problem": case.problem,
     }
@@ -287,9 +287,9 @@ def case_lines(
         for label, text in outcome_rows(case.result, case.bundle):
             yield from labelled(label.removeprefix("release "), text)
     yield from labelled_list("to mend", mending_pages(case, verdict))
-    yield from labelled("decision", f"{case.kept.id}, {local_time(case.kept.decided_at_utc)}")
-    if case.kept.transcript_id:
-        yield from labelled("transcript", f"canon review show {case.kept.id} --transcript")
+    yield from labelled("decision", f"{case.record.id}, {local_time(case.record.decided_at_utc)}")
+    if case.record.transcript_id:
+        yield from labelled("transcript", f"canon review show {case.record.id} --transcript")
 
 
 def next_call(case: ReviewCase, *, lapsed: bool) -> str:
@@ -389,7 +389,7 @@ def case_object(case: ReviewCase, verdict: Verdict | None, config: Config) -> di
         "adjudication": msgspec.to_builtins(case.decision.adjudication),
         "year_answer": msgspec.to_builtins(case.decision.year_answer or None),
         "error": case.decision.error,
-        "transcript_id": case.kept.transcript_id,
+        "transcript_id": case.record.transcript_id,
     }
 
 
@@ -423,7 +423,7 @@ def override_lines(kept: OverrideRecord, known: OverrideEffect) -> Iterator[str]
 def ruled_object(case: ReviewCase, done: str, ruled: VerdictResult) -> dict[str, Any]:
     """Return what a person's verdict led to, for JSON."""
     return {
-        "decision_id": case.kept.id,
+        "decision_id": case.record.id,
         "done": done,
         "files": ruled.files,
         "override": ruled.saved.override,

@@ -124,7 +124,7 @@ class Walk:
                 leads = self._show(*self.again.pop())
             elif queued := next(queue, None):
                 total = total or queued.left
-                self.heads[queued.case.kept.id] = f"{total - queued.left + 1} of {total}"
+                self.heads[queued.case.record.id] = f"{total - queued.left + 1} of {total}"
                 leads = self._show(queued.case)
             elif self._ask_at_end() is _Next.LEAVE:
                 break
@@ -170,7 +170,7 @@ class Walk:
     def _draw(self, case: ReviewCase) -> _Next:
         """Print a case with its keys, prose cut to the height of the terminal."""
         given, verdict = self._given_on(case), case.question(self.config.rules)
-        place = self.heads.get(case.kept.id, "again")
+        place = self.heads.get(case.record.id, "again")
         name = f"--- {place}: {path_text(case.path.name)}  [{case.album or NO_ALBUM}]"
         head = ["", output.shortened(output.printable(name), output.terminal_width())]
         lapsed = override_removed(case, self.store.overrides.all())
@@ -236,7 +236,7 @@ class Walk:
                   self._back, len(self.shown) > 1),
             "s": ("skip", "decide nothing now: it stays in the queue", self._skip, True),
             "t": ("transcript", "show what the model did",
-                  self._transcript, case.kept.transcript_id),
+                  self._transcript, case.record.transcript_id),
             "o": ("addresses", "show the pages of candidates and cited facts, and where to mend",
                   self._addresses, case.rows),
             "u": ("undo", "take back the verdict on this case, else the last one of this walk",
@@ -279,13 +279,13 @@ class Walk:
 
     def _reject(self, case: ReviewCase) -> _Next:
         _require_candidates(case)
-        kept = self.reasons.get(case.kept.id, "")
+        kept = self.reasons.get(case.record.id, "")
         reason = _ask(
             "what is wrong (Ctrl-C: back)" if kept else "what is wrong (Enter: back)", kept
         )
         if not reason:
             return self._say("not rejected")
-        self.reasons[case.kept.id] = reason
+        self.reasons[case.record.id] = reason
 
         def right(text: str) -> _Next:
             return (
@@ -463,12 +463,12 @@ class Walk:
         except KeyboardInterrupt:
             return self._say("stopped; nothing is kept")
         self.shown.pop()
-        latest = self.store.decisions.latest(case.kept.path)
+        latest = self.store.decisions.latest(case.record.path)
         answered = review_case(self.store, latest, case.files) if latest else case
         if not is_waiting(self.store, answered, self.states):
             because = f"{decision.state}: {decision.rationale or 'no reason was given'}"
             return self._say(f"{path_text(case.path)}: {because}", _Next.FORWARD)
-        self.heads[answered.kept.id] = self.heads.get(case.kept.id, "again")
+        self.heads[answered.record.id] = self.heads.get(case.record.id, "again")
         self.again.append((answered, False))
         return _Next.FORWARD
 
@@ -488,7 +488,7 @@ class Walk:
         return self._legend(case)
 
     def _given_on(self, case: ReviewCase) -> _Given | None:
-        of_case = (one for one in reversed(self.done) if one.case.kept.id == case.kept.id)
+        of_case = (one for one in reversed(self.done) if one.case.record.id == case.record.id)
         return next(of_case, None)
 
     def _undo(self, case: ReviewCase | None) -> _Next:
@@ -497,7 +497,7 @@ class Walk:
         given = (case and self._given_on(case)) or self.done[-1]
         self.store.verdicts.take_back(given.saved)
         self.done = [one for one in self.done if one is not given]
-        if case and case.kept.id != given.case.kept.id:
+        if case and case.record.id != given.case.record.id:
             self.again.append((case, False))
         self.again.append((given.case, True))
         said = f"taken back, to look at again: {path_text(given.case.path)}"

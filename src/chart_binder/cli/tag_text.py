@@ -82,7 +82,7 @@ def what_lacks(report: WriteReport) -> Sequence[str]:
     """Return in a few words in what an outcome is not whole, if it is not."""
     if report.withheld is not None:
         return ["without a new date"]
-    return ["in part"] if report.kept and report.status is not WriteStatus.REFUSED else []
+    return ["in part"] if report.kept_keys and report.status is not WriteStatus.REFUSED else []
 
 
 def album_lines(
@@ -165,7 +165,7 @@ def _file_lines(
     is_named: bool,
 ) -> Iterator[str]:
     """Yield what became of a file, and the entries and texts that are only of it."""
-    if not (own or texts or is_named or report.lost or report.kept or report.others):
+    if not (own or texts or is_named or report.lost or report.kept_keys or report.other_keys):
         return
     state = _state(report, words)
     if texts and texts[0].startswith(f"{state}: "):
@@ -177,12 +177,12 @@ def _file_lines(
     yield from chain.from_iterable(wrap(text, "    ", 6) for text in texts)
     if report.lost:
         yield from note_lines("lost", ", ".join(report.lost), 4)
-    if report.kept:
+    if report.kept_keys:
         yield "    kept, because somebody changed it since:"
-        yield from changed_key_lines(report.kept, 6)
-    if report.others:
+        yield from changed_key_lines(report.kept_keys, 6)
+    if report.other_keys:
         yield "    changed since by others, and left as it is:"
-        yield from changed_key_lines(report.others, 6)
+        yield from changed_key_lines(report.other_keys, 6)
 
 
 def changed_key_lines(keys: Iterable[ChangedKey], indent: int) -> Iterator[str]:

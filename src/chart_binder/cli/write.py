@@ -252,7 +252,7 @@ class TagResults:
         """Count one file and print it as JSON, or hold it back until its album is complete."""
         self.counts[report.status] += 1
         self.partial.update(tag_text.what_lacks(report))
-        self._has_kept |= bool(report.kept)
+        self._has_kept |= bool(report.kept_keys)
         self._is_undecided |= report.why == NOT_DECIDED
         self._bar.show(BatchTally(files=(done := self.counts.total()), worked=done))
         waiting = _WAITS if report.waits else 0

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 class ListedDecision:
     """The decision that counts for a file, with what the file's tags say."""
 
-    kept: DecisionRecord
+    record: DecisionRecord
     decision: Decision
     album: str | None = None
     year: int | None = None
@@ -71,17 +71,17 @@ class ListedDecision:
     @property
     def folder_and_album(self) -> tuple[bytes, str]:
         """What tracks are listed by: their folder, and the album in their tags."""
-        return os.path.dirname(self.kept.path), self.album or ""  # noqa: PTH120 - of any bytes
+        return os.path.dirname(self.record.path), self.album or ""  # noqa: PTH120 - of any bytes
 
     @property
     def path(self) -> str:
         """The path as text that may be printed."""
-        return path_text(path_from_bytes(self.kept.path))
+        return path_text(path_from_bytes(self.record.path))
 
     @property
     def is_gone(self) -> bool:
         """Whether the file does not exist any more."""
-        return not os.path.lexists(self.kept.path)
+        return not os.path.lexists(self.record.path)
 
 
 def listed(kept: DecisionRecord) -> ListedDecision:
@@ -111,7 +111,7 @@ def by_album(rows: Iterable[ListedDecision], most: int = 0) -> list[ListedDecisi
     """Return the first `most` rows (0: all), those of an album together."""
 
     def place(row: ListedDecision) -> tuple[bytes, str, bytes]:
-        return (*row.folder_and_album, row.kept.path)
+        return (*row.folder_and_album, row.record.path)
 
     return heapq.nsmallest(most, rows, key=place) if most else sorted(rows, key=place)
 
@@ -313,7 +313,7 @@ KEYS: Mapping[str, _QueryKey] = {
     "year": _QueryKey(_read_years, _is_of_years),
     "decade": _QueryKey(_read_decades, _is_of_years),
     "certain": _QueryKey(_one_of(*_YES_NO), _is_certain, _YES_NO),
-    "path": _QueryKey(_read_path, lambda row, value: is_below(row.kept.path, value)),
+    "path": _QueryKey(_read_path, lambda row, value: is_below(row.record.path, value)),
     "text": _QueryKey(
         _read_text,
         lambda row, value: _holds(
@@ -336,14 +336,14 @@ def by_first_release(rows: Iterable[ListedDecision]) -> list[ListedDecision]:
     def place(row: ListedDecision) -> tuple[str, str, str, bytes]:
         artist, title = (fold(name or "") for name in (row.decision.artist, row.decision.title))
         first = row.decision.first_release
-        return first.date if first else "", artist, title, row.kept.path
+        return first.date if first else "", artist, title, row.record.path
 
     return sorted((row for row in rows if row.decision.first_release), key=place)
 
 
 def fits_m3u(row: ListedDecision) -> bool:
     """Return whether a line of UTF-8 can hold the path of a file."""
-    path = os.fsdecode(row.kept.path)
+    path = os.fsdecode(row.record.path)
     return path == row.path and not {"\n", "\r"} & {*path}
 
 
@@ -400,7 +400,7 @@ def sample(
     """
     drawn: defaultdict[str, list[tuple[int, ListedDecision]]] = defaultdict(list)
     for row in rows:
-        digest = hashlib.sha256(b"%d:" % seed + row.kept.path).digest()
+        digest = hashlib.sha256(b"%d:" % seed + row.record.path).digest()
         heap = drawn[(row.rule or _NO_RULE) if is_by_rule else ""]
         rank = -int.from_bytes(digest)  # of a heap the smallest goes: the largest hash
         if len(heap) < size:
@@ -439,7 +439,7 @@ def audit_report(
     counts: defaultdict[str, Counter[AuditVerdict]] = defaultdict(Counter)
     left = 0
     for row in rows:
-        verdict = said.get(outcome(row.kept, row.decision))
+        verdict = said.get(outcome(row.record, row.decision))
         if verdict is None:
             left += 1
         else:
@@ -492,4 +492,4 @@ def judged(store: "Store") -> dict[Outcome, AuditVerdict]:
 
 def judge(store: "Store", row: ListedDecision, verdict: AuditVerdict) -> None:
     """Save what a person says of a decision. Raises `StoreError`."""
-    store.audits.put(AuditRecord(decision_id=row.kept.id, verdict=verdict, at_utc=now_utc()))
+    store.audits.put(AuditRecord(decision_id=row.record.id, verdict=verdict, at_utc=now_utc()))

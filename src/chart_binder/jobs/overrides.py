@@ -103,7 +103,7 @@ def accept(
         _require_open(store, case)
         raise CanonError(
             f"{case.path}: nothing is proposed, so nothing can be accepted; name what is right:"
-            f" canon review choose {case.kept.id} C1"
+            f" canon review choose {case.record.id} C1"
         )
     if proposal.label is None:
         raise CanonError(
@@ -145,7 +145,7 @@ def reject(
     says_more = named.rr_mbid or named.first_date or named.same_as
     if case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(crg) and not says_more:
         raise CanonError(
-            f"{case.path}: that is what is proposed: canon review accept {case.kept.id}"
+            f"{case.path}: that is what is proposed: canon review accept {case.record.id}"
         )
     override = _new_override(store, case, named, reason)
     if case.bundle:
@@ -353,7 +353,7 @@ def _removals(
 
 def _overrides_of_verdicts(store: "Store", case: ReviewCase) -> tuple[OverrideRecord, ...]:
     """Return the overrides of earlier verdicts that were not set by themselves since."""
-    given = {(each.at_utc, each.crg_mbid) for each in store.verdicts.history(case.kept.id)}
+    given = {(each.at_utc, each.crg_mbid) for each in store.verdicts.history(case.record.id)}
     everything = store.overrides.all().values() if given else ()
     return tuple(each for each in everything if (each.set_at_utc, each.crg_mbid) in given)
 
@@ -393,7 +393,7 @@ def _contradicts(new: OverrideRecord, old: OverrideRecord) -> bool:
 
 def _other_files(store: "Store", case: ReviewCase, override: OverrideRecord) -> str:
     reached = store.verdicts.reached_by(override)
-    named = list_files(each for each in reached if each.path != case.kept.path)
+    named = list_files(each for each in reached if each.path != case.record.path)
     return f", which holds for {named} too" if named else ""
 
 
@@ -423,13 +423,13 @@ def _decisions_concerned(
     for verdict in (each for one in before for each in store.verdicts.given_with(one)):
         with suppress(DamagedRecordError):  # it waits no more, and is reported where it is named
             found = store.decisions.by_id(verdict.decision_id)
-            if found and found.evidence_hash == case.kept.evidence_hash:
+            if found and found.evidence_hash == case.record.evidence_hash:
                 same.append(found)
     reached = [
         each.id
-        for each in (*same_evidence(store, case.kept), *same)
+        for each in (*same_evidence(store, case.record), *same)
         if override is None
-        or each.id == case.kept.id
+        or each.id == case.record.id
         or ((bundle := _readable_bundle(store, each)) and override_for(bundle, overrides))
     ]
     return tuple(dict.fromkeys(reached))

@@ -61,8 +61,8 @@ class PutBackResult:
     """Tags with what was written taken back but for `kept` keys; `others` changed since, too."""
 
     tags: TagSet
-    kept: tuple[ChangedKey, ...] = ()
-    others: tuple[ChangedKey, ...] = ()
+    kept_keys: tuple[ChangedKey, ...] = ()
+    other_keys: tuple[ChangedKey, ...] = ()
 
 
 def tags_put_back(write: WriteRecord, tags: TagSet, *, force: bool = False) -> PutBackResult:

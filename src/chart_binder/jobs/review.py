@@ -123,7 +123,7 @@ class Proposal(msgspec.Struct, frozen=True):
 class ReviewCase:
     """A decision, `files` with the same evidence, and what is damaged of its records."""
 
-    kept: DecisionRecord
+    record: DecisionRecord
     decision: Decision
     bundle: EvidenceBundle | None
     files: int = 1
@@ -132,7 +132,7 @@ class ReviewCase:
     @property
     def path(self) -> Path:
         """The file that was decided."""
-        return path_from_bytes(self.kept.path)
+        return path_from_bytes(self.record.path)
 
     @cached_property
     def file(self) -> TaggedFile:
@@ -148,7 +148,7 @@ class ReviewCase:
     @property
     def is_gone(self) -> bool:
         """Whether the file does not exist any more."""
-        return not os.path.lexists(self.kept.path)
+        return not os.path.lexists(self.record.path)
 
     @cached_property
     def labels(self) -> Labels:
@@ -222,10 +222,10 @@ def ask_model(store: "Store", case: ReviewCase, pipeline: Pipeline, run: LazyRun
 
     Raises `CanonError` for a failed run, of which nothing is stored.
     """
-    evidence = store.evidence.get(case.kept.evidence_hash or "")
+    evidence = store.evidence.get(case.record.evidence_hash or "")
     if evidence is None:
         raise StoreError(f"{case.path}: its evidence is not stored: `canon decide` gathers it anew")
-    gathered = bundle_with_tags(case.kept, evidence)  # without what an earlier answer brought in
+    gathered = bundle_with_tags(case.record, evidence)  # without what an earlier answer brought in
     made = attempt(lambda: decide_bundle(pipeline, gathered))
     answer = made.decision.model_answer
     is_failed = answer is not None and answer.outcome is Outcome.ERROR
@@ -233,7 +233,7 @@ def ask_model(store: "Store", case: ReviewCase, pipeline: Pipeline, run: LazyRun
         raise CanonError(problem)
     assert made.bundle is not None
     run.begin()
-    for kept in same_evidence(store, case.kept):
+    for kept in same_evidence(store, case.record):
         bundle = msgspec.structs.replace(made.bundle, artifact=stored_artifact(kept))
         of_file = dataclasses.replace(made, bundle=bundle)
         record, found, transcript = stored_case(of_file, case.path, None, pipeline.versions)
@@ -363,7 +363,9 @@ def same_evidence(store: "Store", kept: DecisionRecord) -> tuple[DecisionRecord,
 
 def is_waiting(store: "Store", case: ReviewCase, states: Collection[str] = QUEUED) -> bool:
     """Return whether a case waits, overrides aside. Raises `StoreError`."""
-    return (case.is_year or not _is_by_rules(case.kept)) and store.waiting.has(case.kept.id, states)
+    return (case.is_year or not _is_by_rules(case.record)) and store.waiting.has(
+        case.record.id, states
+    )
 
 
 def _is_by_rules(kept: DecisionRecord) -> bool:
@@ -378,20 +380,20 @@ def is_overridden(case: ReviewCase, overrides: Mapping[str, OverrideRecord]) -> 
 
 def override_removed(case: ReviewCase, overrides: Mapping[str, OverrideRecord]) -> bool:
     """Return whether the case follows an override that was removed since."""
-    if case.kept.decided_by != "override" and not case.decision.overruled_at:
+    if case.record.decided_by != "override" and not case.decision.overruled_at:
         return False
     if case.bundle:
-        return override_for(case.bundle, overrides, case.kept) is None
-    return RecordingId(case.kept.recording_mbid or "") not in overrides
+        return override_for(case.bundle, overrides, case.record) is None
+    return RecordingId(case.record.recording_mbid or "") not in overrides
 
 
 def read_case_transcript(store: "Store", case: ReviewCase) -> tuple[AnyEvent, ...]:
     """Return the events of the adjudicator's run. Raises `CanonError` if none was recorded."""
-    known = case.kept.transcript_id
+    known = case.record.transcript_id
     kept = store.transcripts.get(known) if known else None
     if kept is None:
         raise CanonError(
-            f"no transcript is kept of {case.kept.id}: no model was asked, or it was not recorded"
+            f"no transcript is kept of {case.record.id}: no model was asked, or it was not recorded"
         )
     try:
         return tuple(read_run(kept.document.splitlines(keepends=True)))
@@ -470,7 +472,7 @@ def _entries(
         if is_overridden(case, overrides):
             continue
         if case.is_gone:
-            gone.append((case.kept.id, waiting.files))
+            gone.append((case.record.id, waiting.files))
         else:
             yield QueueEntry(case, waiting.left + len(gone) + len(years))
     left = [*years, *gone]

@@ -146,7 +146,7 @@ def _undo(write: WriteRecord, path: Path, *, run: WritingRun, force: bool) -> Wr
     if not force:
         _require_last(run.store, write, now)
     saved, undoing, back = _restored(write, path, run) or _put_back(write, path, run, force=force)
-    if not back.kept:
+    if not back.kept_keys:
         journal.undone(write.id, now_utc())
     if not saved.changed:
         return _unchanged(path, back)
@@ -157,8 +157,8 @@ def _undo(write: WriteRecord, path: Path, *, run: WritingRun, force: bool) -> Wr
         write_id=undoing.id if undoing else None,
         run_id=run.run.id,
         lost=saved.lost,
-        kept=back.kept,
-        others=back.others,
+        kept_keys=back.kept_keys,
+        other_keys=back.other_keys,
     )
 
 
@@ -199,13 +199,15 @@ def _plan(
         check_tags(path, change, copy_links=copy_links, is_undo=True)
         _require_audio(write, audio_hash(path))
     changes = field_changes(now, back.tags)
-    return WriteReport(path, WriteStatus.PLANNED, changes, kept=back.kept, others=back.others)
+    return WriteReport(
+        path, WriteStatus.PLANNED, changes, kept_keys=back.kept_keys, other_keys=back.other_keys
+    )
 
 
 def _unchanged(path: Path, back: PutBackResult) -> WriteReport:
-    status = WriteStatus.REFUSED if back.kept else WriteStatus.UNCHANGED
-    why = _ALL_CHANGED if back.kept else _ALREADY
-    return WriteReport(path, status, why=why, kept=back.kept, others=back.others)
+    status = WriteStatus.REFUSED if back.kept_keys else WriteStatus.UNCHANGED
+    why = _ALL_CHANGED if back.kept_keys else _ALREADY
+    return WriteReport(path, status, why=why, kept_keys=back.kept_keys, other_keys=back.other_keys)
 
 
 def _require_last(store: "Store", write: WriteRecord, now: TagSet) -> None:
@@ -300,7 +302,7 @@ def _undone(store: "Store", found: Verification, undoing: WriteRecord) -> Verifi
     write = store.journal.get(undoing.undoes) if undoing.undoes else None
     kept: tuple[ChangedKey, ...] = ()
     if write and write.state is WriteState.DONE:
-        kept = tags_put_back(write, read_tag_set(found.path)).kept
+        kept = tags_put_back(write, read_tag_set(found.path)).kept_keys
     if not kept:
         return replace(found, finding=VerifyState.PUT_BACK)
     return replace(found, finding=VerifyState.IN_PART, why=_IN_PART, changes=kept)

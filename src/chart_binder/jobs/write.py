@@ -150,8 +150,8 @@ class WriteReport:
     withheld: str | None = None
     file: TaggedFile | None = None
     in_review: bool = False
-    kept: tuple[journal.ChangedKey, ...] = ()
-    others: tuple[journal.ChangedKey, ...] = ()
+    kept_keys: tuple[journal.ChangedKey, ...] = ()
+    other_keys: tuple[journal.ChangedKey, ...] = ()
 
     @property
     def not_copied(self) -> tuple[str, ...]:
@@ -162,7 +162,7 @@ class WriteReport:
     def waits(self) -> bool:
         """Whether a person has to look at the file, although something may be written into it."""
         is_open = self.plan is not None and self.plan.draft.track.chosen.release_group is None
-        return is_open or self.withheld is not None or bool(self.kept)
+        return is_open or self.withheld is not None or bool(self.kept_keys)
 
 
 PlanOrReport: TypeAlias = TagPlan | WriteReport
