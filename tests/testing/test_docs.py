@@ -12,7 +12,7 @@ from chart_binder.testing import play
 from docs.pages import blocks
 from golden.bundles import year_only_single
 
-PYTHON, (TRANSCRIPT, LOOKED_UP, REPLAYED), (SHOWN,), (CUT,) = (
+PYTHON, (TRANSCRIPT, LOOKED_UP), (SHOWN,), (CUT,) = (
     blocks("docs/testing.md", each) for each in ("python", "jsonl", "text", "sh")
 )
 
@@ -44,7 +44,7 @@ def test_what_code_looks_up_is_played_before_the_first_reply(tmp_path: Path) -> 
 
 def test_a_replay_plays_a_file_in_place_of_a_model(tmp_path: Path) -> None:
     file = tmp_path / "replayed.jsonl"
-    file.write_text(REPLAYED, "utf-8")
+    file.write_text(TRANSCRIPT, "utf-8")
     config = LLMConfig(enabled=True, provider="replay", model_id=str(file))
     assert ReActAdjudicator(config).adjudicate(year_only_single()).iterations == 2
 
