@@ -47,14 +47,14 @@ def run(code: str) -> dict[str, Any]:
 
 
 def test_the_models_example_answers() -> None:
-    connect = run(blocks("docs/plugins.md", "python")[0])["connect"]
+    connect = run(blocks("docs/plugins.md", "python")[-1])["connect"]
     adjudicator = ReActAdjudicator(LLMConfig(enabled=True), chat=connect(None), tools=[])
     result = adjudicator.adjudicate(json.loads(blocks("docs/evidence.md", "jsonc")[0]))
     assert (result.outcome, result.rationale) == (Outcome.REJECTED, "The oracle is silent.")
 
 
 def test_the_tools_examples_are_tools() -> None:
-    _, function, model, reader, maker, runs = map(run, blocks("docs/plugins.md", "python"))
+    function, model, reader, maker, runs, _ = map(run, blocks("docs/plugins.md", "python"))
     days = as_tool(function["time_between"], "time_between", LLMConfig())
     asked = {"first": "1975/10/31", "second": "1975-11-21", "unit": "WEEKS"}
     assert days.call(asked).run().content == "3"
