@@ -111,7 +111,7 @@ def test_a_run_ends_in_time_however_slow_the_model(tmp_path: Path) -> None:
         began = monotonic()
         result = adjudicated(chat=connect(config, {}), record=tmp_path, max_run_s=0.3)
     assert monotonic() - began < 10
-    assert result.problem == "the run took longer than max_run_s = 0.3 allows"
+    assert "max_run_s = 0.3" in (result.problem or "")
     assert is_replayed(result)
 
 
@@ -127,8 +127,7 @@ def test_a_run_that_has_no_time_left_is_replayed_to_the_same_result(tmp_path: Pa
             return reply
 
     result = adjudicated(chat=Slow([look()]), record=tmp_path, max_run_s=0.04)
-    assert result.problem is not None
-    assert result.problem.startswith("the run took longer than max_run_s = 0.04 allows")
+    assert "max_run_s = 0.04" in (result.problem or "")
     assert is_replayed(result)
 
 

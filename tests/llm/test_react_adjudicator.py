@@ -80,7 +80,7 @@ def test_a_defect_of_a_chat_model_is_an_error_and_the_run_is_kept(
 def test_not_knowing_is_rejected_however_sure() -> None:
     result = adjudicated(final(crg_mbid=None, rr_mbid=None, confidence=1.0))
     assert (result.outcome, result.crg_mbid, result.iterations) == (Outcome.REJECTED, None, 1)
-    assert result.problem == "the model cannot tell"
+    assert result.checks == ()
 
 
 UNKNOWN_ID = final(crg_mbid=ELSEWHERE, rr_mbid=None)
@@ -159,7 +159,8 @@ def test_a_server_that_starts_late_is_asked_again_after_a_while(
 
 def test_disabled_is_an_error_that_says_so_and_looks_nothing_up() -> None:
     result = ReActAdjudicator(LLMConfig(provider="telepathy")).adjudicate(year_only_single())
-    assert (result.outcome, result.problem) == (Outcome.ERROR, "LLM adjudication is disabled")
+    assert (result.outcome, result.iterations, result.checks) == (Outcome.ERROR, 0, ())
+    assert result.problem
     assert result.evidence_hash
 
 

@@ -29,7 +29,7 @@ from chart_binder.musicbrainz.tool import MemoryCache, musicbrainz
 from chart_binder.react.conversation import GenerationOptions, Message, Reply
 from chart_binder.react.tools import Observation, Tool
 from chart_binder.rules.decide import decide
-from llm.scripted_runs import is_replayed
+from llm.scripted_runs import failed, is_replayed
 from servers.http import Request, Response
 from servers.musicbrainz import BUSY, Behave, MusicBrainzStandIn
 from servers.musicbrainz_world import evidence, id_of, world
@@ -224,7 +224,7 @@ def test_a_record_that_was_never_shown_is_refused_and_then_dropped(client: Clien
     chat = Scripted([named(answer("<Night Opera>"))] * 5)
     result = asked(client, chat=chat)
     assert (result.outcome, result.crg_mbid) == (Outcome.REJECTED, None)
-    assert "is neither among the candidates nor in an observation" in (result.problem or "")
+    assert failed(result)[0] == "candidate"
     assert "is neither among the candidates nor in an observation" in chat.asked[1][-1].content
 
 
@@ -245,14 +245,14 @@ def test_a_failing_musicbrainz_is_a_proposal_with_the_reason_and_never_decided(
         said = [SEE_ALBUM, *[named(answer("<Night Opera>"))] * 4]
         result = asked(client_of(server), *said, record=tmp_path)
     assert (result.outcome, result.added) == (Outcome.REVIEW, ())
-    assert "the look-up at MusicBrainz" in (result.problem or "")
+    assert "record" in failed(result)
     assert is_replayed(result)
 
 
 def test_without_what_finds_records_they_can_only_be_proposed(client: Client) -> None:
     result = asked(client, SEE_ALBUM, *[named(answer("<Night Opera>"))] * 4, can_find=False)
     assert result.outcome is Outcome.REVIEW
-    assert "no record can be looked up" in (result.problem or "")
+    assert "record" in failed(result)
 
 
 def test_what_the_rules_leave_open_is_proposed_with_the_evidence_that_was_added(
@@ -262,7 +262,7 @@ def test_what_the_rules_leave_open_is_proposed_with_the_evidence_that_was_added(
     result = asked(client, see("of_years", "1974-1975"), *said, known="late")
     assert (result.outcome, result.crg_mbid) == (Outcome.REVIEW, id_of("Undated"))
     assert [one.mb_recording_id for one in result.added] == [id_of("vague")]
-    assert "the rules leave it open" in (result.problem or "")
+    assert "rules" in failed(result)
 
 
 @pytest.mark.parametrize("added", [{}, {"recording_candidates": [{"mb_recording_id": 1}]}])

@@ -12,6 +12,7 @@ from chart_binder.llm.events import ReadingEvent, read_run
 from chart_binder.llm.react_adjudicator import RunSetup
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.llm.second_reading import MAX_READINGS
+from chart_binder.llm.verification import BELOW_BAR as BELOW_BAR_PROBLEM
 from chart_binder.react.conversation import ChatError, GenerationOptions, Message, Reply
 from golden.bundles import golden
 from llm.scripted_runs import (
@@ -304,7 +305,7 @@ def test_a_model_below_the_bar_makes_of_prose_a_proposal(tmp_path: Path) -> None
     replies = (*ONE, final(facts=[DAY]))
     result, reader = read(replies=replies, record=tmp_path, **BELOW_BAR)
     assert (result.outcome, reader.asked) == (Outcome.REVIEW, [])
-    assert "below the bar of `canon model check`, so prose is a proposal" in str(result.problem)
+    assert result.facts[0].problem == BELOW_BAR_PROBLEM
     assert is_replayed(result)
     above, _ = read(replies=replies)
     assert above.outcome is Outcome.ACCEPTED

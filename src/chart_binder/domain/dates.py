@@ -112,8 +112,8 @@ def before(earlier: DaySpan, later: DaySpan) -> Answer:
     return False if earlier.first >= later.last else None
 
 
-def same_day(left: DaySpan, right: DaySpan) -> Answer:
+def same_day(day: DaySpan, reference: DaySpan) -> Answer:
     """Return whether both are the same day."""
-    if left.first == left.last == right.first == right.last:
+    if day.first == day.last == reference.first == reference.last:
         return True
-    return False if left.last < right.first or right.last < left.first else None
+    return False if day.last < reference.first or reference.last < day.first else None

@@ -83,16 +83,10 @@ class _ClaimedFact:
 
     def from_source(self, address: str) -> "_ClaimedFact":
         """Return the same claim with another source, not verified yet."""
-        fact = self.fact
-        copy = Fact(
-            fact.about,
-            fact.field,
-            fact.value,
-            address,
-            fact.quote,
-            fact.question,
-            cited=fact.cited,
-        )
+        copy = replace(
+            self.fact, source=address, verified=False, problem=None, before=None, trusted=False,
+            readings=(),
+        )  # fmt: skip
         return _ClaimedFact(self.number, copy, self.patch)
 
 
@@ -170,14 +164,14 @@ class Verifier:
             return
         subject = Subject.of(patch.about, self.case.bundle)
         documents = documents_named(claim.fact.source, self.documents)
-        for same in claims:
-            if same.patch != patch or not same.fact.verified:
+        for verified in claims:
+            if verified.patch != patch or not verified.fact.verified:
                 continue
-            places = (place for place in same.places if place.document in documents)
+            places = (place for place in verified.places if place.document in documents)
             if any(is_in_structure(place, patch, subject) for place in places):
                 fact = claim.fact
                 claim.fact = replace(
-                    same.fact, quote=fact.quote, question=fact.question, cited=True
+                    verified.fact, quote=fact.quote, question=fact.question, cited=True
                 )
                 return
 
@@ -332,17 +326,17 @@ class Verifier:
         if any(is_linked(place, patch) for claim in statements[patch] for place in claim.places):
             yield from self._linked_contradictions(patch, first)
             return
-        candidates, claimed = self._rival_premieres(patch), _premiere_on(patch.about, self.case)
+        candidates, statement = self._rival_premieres(patch), _premiere_on(patch.about, self.case)
         if patch.is_date:
-            candidates, claimed = self._rival_dates(patch, statements), patch.value
+            candidates, statement = self._rival_dates(patch, statements), patch.value
         elif patch.is_value:
-            candidates, claimed = self._rival_values(patch, statements), patch.value
+            candidates, statement = self._rival_values(patch, statements), patch.value
         by_statement: dict[tuple[str, str], _Contradiction] = {}
         for candidate in candidates:
             key = candidate.statement, candidate.place.document.address
             if key not in by_statement or (candidate.is_plain and not by_statement[key].is_plain):
                 by_statement[key] = candidate
-        source = f"{first.fact.source} says {claimed} {quoted(first.places[0].passage)}"
+        source = f"{first.fact.source} says {statement} {quoted(first.places[0].passage)}"
         plain_first = sorted(by_statement.values(), key=lambda candidate: not candidate.is_plain)
         for candidate in plain_first:
             reading, is_asked = UNCLEAR, self.case.config.acceptance.second_reading
@@ -377,7 +371,7 @@ class Verifier:
         """
         subject = Subject.of(patch.about, self.case.bundle)
         subject = subject.of_recording if patch.is_of_song else subject
-        claimed = {
+        stated_dates = {
             rival.value for rival in statements if rival.is_date and rival.about == patch.about
         }
         would_change = self._would_change(patch, statements)
@@ -392,7 +386,7 @@ class Verifier:
 
         for mention, place, is_clear in dates_about(self.documents, subject, has_rival_date):
             dates = rival_dates(mention)
-            is_plain = is_clear or not claimed.isdisjoint(dates)
+            is_plain = is_clear or not stated_dates.isdisjoint(dates)
             yield _Contradiction(place, subject, dates[0], " or ".join(dates), is_plain)
 
         def is_earlier(mention: Mention) -> bool:
@@ -490,12 +484,12 @@ def _is_shown(claim: _ClaimedFact, claims: Sequence[_ClaimedFact]) -> bool:
     fact = claim.fact
     if fact.cited:
         return True
-    same = (
+    facts_of_page = (
         rival.fact
         for rival in claims
         if (rival.patch, rival.fact.source) == (claim.patch, fact.source)
     )
-    if any(rival.cited and rival.verified >= fact.verified for rival in same):
+    if any(rival.cited and rival.verified >= fact.verified for rival in facts_of_page):
         return False
     return fact.verified or bool(fact.readings)
 
