@@ -125,7 +125,7 @@ def test_what_may_not_be_written_is_refused(
         assert sorted(states(canon, option, status=3)) == sorted(["refused", others, others])
     if hinder == "hard link":
         written = link.read_bytes()
-        assert "as --copy-links does" in canon("undo", songs[0]).must_end(3).out
+        assert "use --copy-links" in canon("undo", songs[0]).must_end(3).out
         assert states(canon, songs[0], "--dry-run", "--copy-links") == ["planned"]
         assert states(canon, songs[0], "--copy-links") == ["undone"]
         assert link.read_bytes() == written

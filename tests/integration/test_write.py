@@ -228,7 +228,7 @@ def test_a_hard_link_gets_a_copy_on_request_and_undo_restores_the_bytes(
     for options in ((), ("--apply",)):
         ran = canon("write", song, "--output=json", *options).must_end(3)
         assert ran.line["state"] == "refused"
-        assert "as --copy-links does" in ran.line["why"]
+        assert "use --copy-links" in ran.line["why"]
     for options, state in (((), "planned"), (("--apply",), "written")):
         ran = canon("write", song, "--copy-links", "--output=json", *options).must_end(0)
         assert ran.line["state"] == state
