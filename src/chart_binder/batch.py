@@ -375,7 +375,7 @@ def _setup(
 
 
 def drift_check(store: "Store", config: Config) -> DriftCheck:
-    """Return what compares decisions with those of a frozen, dry batch. Raises `CanonError`."""
+    """Return a comparison of decisions with those of a frozen, dry batch. Raises `CanonError`."""
     versions = run_versions(config, "")
     options = BatchOptions(frozen=True, dry_run=True)
     worker = _setup(config, versions, options).worker(store)
@@ -386,7 +386,7 @@ def drift_check(store: "Store", config: Config) -> DriftCheck:
 def _refresh(
     store: "Store", run: RunRecord, options: BatchOptions, on_message: Callable[[str], None]
 ) -> Refresh:
-    """Return since when evidence counts; a refresh that was cut short is continued."""
+    """Return the refresh that this run begins, or continues if it was cut short."""
     if not options.refresh:
         return Refresh()
     before = None if options.dry_run else interrupted_refresh(store, run)
@@ -404,7 +404,7 @@ def _tag_writer(
     options: BatchOptions,
     on_message: Callable[[str], None],
 ) -> TagWriter:
-    """Return what writes tags; first the journal of an earlier run that was killed is repaired."""
+    """Return the writer of tags, after repairing the journal of a run that was killed."""
     if not options.write:
         return TagWriter(None)
     keeps, copies = options.keep_mtime, options.copy_links
@@ -423,7 +423,7 @@ def _tag_writer(
 def _album_writer(
     planner: TagPlanner, run: WritingRun | None, on_message: Callable[[str], None]
 ) -> Callable[[Sequence[FileOutcome]], Iterator[tuple[FileOutcome, WriteReport]]]:
-    """Return what writes files that were finished together, or in a dry run only says how."""
+    """Return a function that writes finished files, or without a `run` only says how."""
 
     @lru_cache(_MAX_CLEAN_FOLDERS)
     def clean(folder: Path) -> None:
@@ -462,7 +462,7 @@ def _unsaved(outcome: FileOutcome) -> StoredDecision:
 
 
 def _save_failed_end(buffer: OutcomeBuffer, tally: BatchTally, error: BaseException) -> None:
-    """Save how a run ended that an error or Ctrl-C broke off."""
+    """Save how a run ended that an error or Ctrl-C stopped."""
     status = end_status(error)
     why = "interrupted" if status == INTERRUPTED else str(error)
     with suppress(StoreError):  # the first error is the one to report
@@ -523,7 +523,7 @@ class WorkerSetup:
         return Worker(pipeline)
 
     def for_other_processes(self) -> "WorkerSetup":
-        """Return an equal setup for processes with another folder, user or machine."""
+        """Return the setup for processes with another working folder, user or machine."""
         url = store_url(self.config)
         file = None
         if path := _store_file(url):
@@ -563,7 +563,7 @@ def _file_id(path: Path) -> tuple[int, int] | None:
 def open_executor(
     setup: WorkerSetup, worker: Worker, options: BatchOptions
 ) -> Iterator[ThreadExecutor | DaskExecutor]:
-    """Yield what runs the tasks. Raises `PluginError` and `ClusterError`."""
+    """Yield the executor of tasks. Raises `PluginError` and `ClusterError`."""
     jobs, cases = options.jobs or setup.config.batch.jobs, setup.config.batch.model_jobs
     scheduler = options.scheduler
     if options.executor == Executor.THREADS:

@@ -60,7 +60,7 @@ def exam_results() -> Path:
 
 
 def reads_prose(config: LLMConfig) -> bool:
-    """Return whether the model may decide by prose; one that was never examined may.
+    """Return whether the model may decide by prose; a model that was never examined may.
 
     Raises `FileError` for a file of results that cannot be read.
     """
@@ -73,7 +73,7 @@ def reads_prose(config: LLMConfig) -> bool:
 
 
 def overrides(config: Config) -> Callable[[], Mapping[str, OverrideRecord]]:
-    """Return what reads the overrides when it is first called; none where there is no store."""
+    """Return a function that reads the overrides once; there are none without a store."""
     return cache(partial(read_overrides, store_url(config)))
 
 
@@ -132,7 +132,7 @@ def tools(config: Config) -> tuple[Tool, ...]:
 
 @contextmanager
 def _musicbrainz(config: Config, since: float = 0.0) -> Iterator["Client"]:
-    """Open MusicBrainz for one look-up, with the stored answers that evidence is made of, too."""
+    """Open MusicBrainz for one look-up, which may also use stored answers."""
     with open_store(store_url(config)) as store:
         yield musicbrainz_source(config, store, since).client()
 
@@ -160,9 +160,9 @@ def musicbrainz_evidence(config: Config, store: "Store", since: float = 0.0) -> 
 
 
 def release_lookup(config: Config, store: "Store") -> "ReleaseLookup":
-    """Return what looks up a release with its tracks, by the answers in the store where it can.
+    """Return a function that looks up a release with its tracks, in stored answers if it can.
 
-    Nothing is opened before the first look-up, which raises `LookupFailedError`.
+    It connects at the first call, and raises `LookupFailedError`.
     """
 
     @cache
@@ -252,7 +252,7 @@ def current_id(config: Config, kind: EntityKind, mbid: str, since: float = 0.0) 
 class MusicBrainzOverrides(Overrides):
     """The stored overrides, under the ids that MusicBrainz has now.
 
-    Ids are looked up anew, because an answer from before a merge says nothing of it.
+    Ids are looked up anew, because answers from before a merge do not show it.
     """
 
     def __init__(self, config: Config) -> None:

@@ -35,7 +35,7 @@ _BY_NAME = "only the file's name says which recording it is"
 
 
 class State(StrEnum):
-    """The outcome of deciding one file; an `error` is something that may succeed later."""
+    """The outcome of deciding one file; after an `error`, another try may succeed."""
 
     DECIDED = "decided"
     REVIEW = "review"
@@ -51,7 +51,7 @@ WAITING_STATES = (State.REVIEW, State.UNDECIDED, State.UNMATCHED, State.UNREADAB
 
 
 def read_states(text: str, allowed: Collection[str] = tuple(State)) -> frozenset[str]:
-    """Return the states that words with commas between them name. Raises `ValueError`."""
+    """Return the states in a comma-separated list. Raises `ValueError`."""
     names = {name.strip().casefold() for name in text.split(",")}
     if not names <= set(allowed):
         raise ValueError(f"{', '.join(allowed)} are allowed, several with commas")
@@ -90,11 +90,11 @@ _ADVICE = {
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """The decision on one recording, made by rules, the adjudicator, a person, or not at all.
+    """The decision on one recording, by rules, the adjudicator or a person, or none.
 
-    An error has its text in `error`; `unmatched` and `unreadable` have theirs in `rationale`.
-    `artist` and `title` are of the evidence, else of the file's tags. `hint` says why no model
-    looked into an open case. `missing_facts` are the `questions` as sentences.
+    `error` says why the state is `error`, `rationale` why it is `unmatched` or `unreadable`.
+    `artist` and `title` come from the evidence, else from the file's tags. `hint` says why no model
+    was asked about an open case. `missing_facts` are the `questions` as sentences.
     """
 
     state: State
@@ -127,18 +127,18 @@ class Decision(msgspec.Struct, frozen=True):
 
     @property
     def model_answer(self) -> AdjudicationResult | None:
-        """What a model answered to the open case, or about the year."""
+        """The model's answer to the open case, or about the year."""
         return self.adjudication or self.year_answer or None
 
     @property
     def failure(self) -> str:
-        """Why there was nothing to decide, or no end to it; empty for other states."""
+        """Why nothing could be decided; empty for other states."""
         return (self.error or self.rationale or NO_REASON) if self.state in NOT_ATTEMPTED else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A decision with the evidence and verdict behind it; without, with what the tags say."""
+    """A decision with evidence and the rules' verdict, or with the tags if there is no evidence."""
 
     decision: Decision
     bundle: EvidenceBundle | None = None
@@ -176,7 +176,7 @@ class FileCase:
 
     @property
     def evidence_hash(self) -> str:
-        """The hash of its evidence; of the cases with the same one, one is adjudicated."""
+        """The hash of its evidence; only one case of each hash is adjudicated."""
         return self.case.decision.evidence_hash or ""
 
 
@@ -184,8 +184,9 @@ class FileCase:
 class FileOutcome:
     """The decision on a file, or on a bundle from standard input (`is_given`).
 
-    `stored` are the records to save. `is_resumed`: an earlier run decided it. `is_answered_before`:
-    an earlier answer to the same evidence was used; if `is_unsaved`, it stays the latest decision.
+    `stored` are the records to save. If it `is_resumed`, an earlier run decided it. If it
+    `is_answered_before`, an earlier answer to the same evidence was used. If it `is_unsaved`, an
+    earlier decision stays the latest one.
     """
 
     path: Path
@@ -225,7 +226,7 @@ def completed_case(case: Case, rules: RulesConfig) -> Case:
 
 
 def _with_names(decision: Decision, bundle: EvidenceBundle) -> Decision:
-    """Return a decision with the names of what it is about."""
+    """Return a decision with the names of artist, recording and release group."""
     groups = (group for group in bundle.groups if group.mb_rg_id == decision.crg_mbid)
     group = next(groups, None)
     primary, secondary = group.types if group else (None, ())
@@ -247,7 +248,7 @@ def _with_names(decision: Decision, bundle: EvidenceBundle) -> Decision:
 def _first_release(
     decision: Decision, bundle: EvidenceBundle, verdict: Verdict, rules: RulesConfig
 ) -> FirstRelease | None:
-    """Return the first release, by the verified facts too unless something contradicts them."""
+    """Return the first release, also by verified facts that nothing contradicts."""
     result = decision.model_answer
     is_taken = not decision.year_answer or decision.year_answer.is_accepted
     first = first_release(bundle, verdict, rules)
@@ -269,9 +270,9 @@ def first_by_facts(
     *,
     are_accepted: bool = False,
 ) -> FirstRelease | None:
-    """Return the first release with the verified facts of an answer that change it.
+    """Return the first release as the verified facts of an answer change it.
 
-    They need sources enough, unless a person accepted them.
+    A fact needs enough sources, unless a person accepted it.
     """
     if not any(fact.verified for fact in result.facts):
         return first
@@ -294,7 +295,7 @@ def tagged_year(case: Case) -> int | None:
 
 
 def year_of(artifact: Artifact | None) -> int | None:
-    """Return the year in a file's tags, if there is one: of the original date before the date."""
+    """Return the year of the original date in a file's tags, else of the date, if there is one."""
     tags = (artifact and artifact.tags) or {}
     text = tags.get("original_date") or tags.get("date") or ""
     year = _YEAR.match(text)

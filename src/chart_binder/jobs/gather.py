@@ -1,4 +1,4 @@
-"""Where evidence comes from: MusicBrainz, by the tags of files, or the store."""
+"""Gather evidence for files: from MusicBrainz, by their tags, or from the store."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ _GIVEN_UP = "{count} look-ups in a row had failed, so no more were made: {last}"
 
 @dataclass(frozen=True, slots=True)
 class SiblingNeed:
-    """Whether siblings are looked up: `when` is `[musicbrainz] siblings`."""
+    """Tells whether siblings are looked up; `when` is `[musicbrainz] siblings`."""
 
     when: str
     rules: RulesConfig
@@ -56,7 +56,7 @@ class SiblingNeed:
     def widened(
         self, bundle: EvidenceBundle, look_up: Callable[[EvidenceBundle], EvidenceBundle]
     ) -> EvidenceBundle:
-        """Return evidence with siblings if they are needed, else with the reason why not."""
+        """Return evidence with siblings, or with the reason why they were not looked up."""
         if self(bundle):
             return look_up(bundle)
         if bundle.siblings == "looked_up":
@@ -71,7 +71,7 @@ _NEVER = "not looked up: [musicbrainz] siblings is never"
 def limited_lookup(
     look_up: Callable[[T], EvidenceBundle], why_not: str = _GIVEN_UP
 ) -> Callable[[T], EvidenceBundle]:
-    """Return a look-up that is not made after three failures in a row, but raises `why_not`."""
+    """Return a look-up that, after three failures in a row, raises `why_not` without trying."""
     failures: list[str] = []
 
     def limited(subject: T) -> EvidenceBundle:
@@ -95,9 +95,9 @@ class EvidenceSource(Protocol):
     """Where the evidence for files comes from."""
 
     def of(self, paths: Sequence[Path]) -> EvidenceLookup:
-        """Read the files of an album, and return what looks up the evidence of each.
+        """Read the files of an album, and return a function that looks up the evidence of each.
 
-        Only the function returned raises: `CanonError` for a file that has no evidence.
+        Only that function raises: `CanonError` if there is no evidence for a file.
         """
 
     @property
@@ -139,7 +139,7 @@ class MusicBrainzEvidence:
         return self.need.widened(self.source.gather(tags), self.source.with_siblings)
 
     def of(self, paths: Sequence[Path]) -> EvidenceLookup:
-        """Read the tags of all files, and return what looks up each; requests are shared."""
+        """Read the tags of all files, and return a look-up for each; they share requests."""
         tags_of = {path: tags_or_error(path) for path in paths}
         album = [tags for tags in tags_of.values() if isinstance(tags, TrackTags)]
         together = cache(lambda: self.source.together(album))
@@ -175,13 +175,13 @@ class MusicBrainzEvidence:
 
 @dataclass(frozen=True, slots=True)
 class StoredEvidence:
-    """The evidence that was last found for each file; nothing is requested."""
+    """The latest stored evidence for each file; no request is sent."""
 
     store: "Store"
     requests: int = 0
 
     def of(self, paths: Sequence[Path]) -> EvidenceLookup:
-        """Return what finds the stored evidence of each file, all of it read at once."""
+        """Read the stored evidence of all files at once, and return a look-up in it."""
         names = {path: path_bytes(path) for path in paths}
         histories = self.store.decisions.histories(names.values())
         latest: dict[Path, tuple[DecisionRecord, str]] = {}

@@ -362,8 +362,7 @@ def save_file(pipeline: Pipeline, file: FileCase, run: LazyRun) -> Case:
     except errors.StoreError as error:
         failure = case.decision.failure
         problem = f"{failure}; nor can that be kept" if failure else "decided, not kept"
-        changes = {"state": State.ERROR, "error": f"{problem}: {error}", "cause": Cause.STORE}
-        case = dataclasses.replace(case, decision=replace(case.decision, **changes))
+        case = failed_case(case, f"{problem}: {error}", Cause.STORE)
     run.counts[case.decision.state] += 1
     return case
 
@@ -385,6 +384,12 @@ def attempt(make: Callable[[], Case]) -> Case:
         _log.exception("a fault of canon, or of a plug-in")
         problem = f"a fault of canon, or of a plug-in: {type(error).__name__}: {error}"
         return Case(Decision(State.ERROR, error=problem, cause=Cause.FAULT))
+
+
+def failed_case(case: Case, error: str | None, cause: Cause | msgspec.UnsetType) -> Case:
+    """Return a case whose decision is an error; everything else in it stays."""
+    decision = replace(case.decision, state=State.ERROR, error=error, cause=cause)
+    return dataclasses.replace(case, decision=decision)
 
 
 def unreadable_case(path: Path, problem: object) -> FileCase:

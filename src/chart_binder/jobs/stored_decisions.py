@@ -74,7 +74,7 @@ NO_RUN = RunVersions("", "")
 
 @dataclass(slots=True)
 class LazyRun:
-    """A run that is saved with the first thing that it saves, and else not at all."""
+    """A run that is saved with its first decision or write; without one it is not saved."""
 
     store: "Store"
     run: RunRecord
@@ -106,7 +106,7 @@ def rules_version(rules: RulesConfig) -> str:
 
 
 def adjudicator_version(llm: LLMConfig, rules: RulesConfig, *, reads_prose: bool = True) -> str:
-    """Return a hash of what an answer depends on but evidence: model, prompt, tools, rules."""
+    """Return a hash of all that an answer depends on but evidence: model, prompt, tools, rules."""
     return _hash([
         TABLE_VERSION,
         rules.model_dump(mode="json"),
@@ -132,7 +132,7 @@ def path_from_bytes(stored: bytes) -> Path:
 
 
 def is_below(path: bytes, folder: bytes) -> bool:
-    """Return whether a path of the store is a file or folder, or in that."""
+    """Return whether a stored path is `folder`, or is inside it."""
     return path == folder or path.startswith(folder.rstrip(b"/") + b"/")
 
 
@@ -146,7 +146,7 @@ def file_status(path: Path) -> os.stat_result | None:
 
 
 def is_stored(path: Path, decision: Decision) -> bool:
-    """Return whether a decision is stored: not that a file, which is not called audio, is none."""
+    """Return whether a decision is stored: not for an unreadable file without an audio suffix."""
     is_of_file = decision.state is State.ERROR and decision.cause is Cause.FILE
     return not is_of_file or path.suffix.lower() in AUDIO_SUFFIXES
 
@@ -154,7 +154,7 @@ def is_stored(path: Path, decision: Decision) -> bool:
 def stored_case(
     case: Case, path: Path, before: os.stat_result | None, versions: RunVersions
 ) -> StoredCase:
-    """Return the records of a case, with the file's status `before` its tags were read."""
+    """Return the records to store for a case; `before` is the file's status before it was read."""
     decision = case.decision
     evidence_hash = decision.evidence_hash
     gathered = _without_added(case)
@@ -190,7 +190,7 @@ def stored_case(
 
 
 def _without_added(case: Case) -> EvidenceBundle | None:
-    """Return the evidence that the hash is of: what a model brought in is in its answer."""
+    """Return the evidence without recordings that a model added, which are in its answer."""
     answer = case.decision.model_answer
     if case.bundle is None or answer is None or not answer.added:
         return case.bundle
@@ -241,10 +241,11 @@ def read_decision(record: DecisionRecord) -> Decision:
 
 
 def earlier_decision(store: "Store", record: DecisionRecord, decision: Decision) -> Decision | None:
-    """Return the decision that stays the file's latest one, if any does. Raises `StoreError`.
+    """Return the earlier decision that stays a file's latest one, or None. Raises `StoreError`.
 
-    One stays where a look-up or a model failed now. A model's answer on this evidence stays where
-    none was asked, the file was not changed, and rules leave the case or its year open as they did.
+    It stays if a look-up or a model failed this time. A model's answer to the same evidence stays
+    if no model was asked this time, the file did not change, and the rules leave the case, or its
+    year, open again.
     """
     first, year_answer = decision.first_release, decision.year_answer
     if decision.decided_by == "rules" and (not year_answer or year_answer.outcome is Outcome.ERROR):
@@ -281,19 +282,19 @@ def _with_year_answered(store: "Store", record: DecisionRecord) -> Decision | No
 
 
 def _basis(record: DecisionRecord) -> tuple[object, ...]:
-    """Return what the rules decided by."""
+    """Return what a decision of the rules depends on."""
     return record.evidence_hash, record.rules_version, _tags_read(record)
 
 
 def _tags_read(record: DecisionRecord) -> Artifact:
-    """Return the tags that a file was decided by: all but its original date, which canon writes."""
+    """Return the tags that a file was decided by, without the original date, which canon writes."""
     artifact = stored_artifact(record) or Artifact()
     tags = {name: text for name, text in (artifact.tags or {}).items() if name != "original_date"}
     return msgspec.structs.replace(artifact, tags=tags)
 
 
 def stored_bundle(store: "Store", record: DecisionRecord) -> EvidenceBundle | None:
-    """Return the evidence of a decision with tags and what a model added. Raises `StoreError`."""
+    """Return the evidence of a decision, with tags and added recordings. Raises `StoreError`."""
     evidence = store.evidence.get(record.evidence_hash) if record.evidence_hash else None
     return _whole_bundle(record, evidence)
 
@@ -306,7 +307,7 @@ def _whole_bundle(record: DecisionRecord, evidence: EvidenceRecord | None) -> Ev
 
 
 def bundle_with_tags(record: DecisionRecord, evidence: EvidenceRecord) -> EvidenceBundle:
-    """Return evidence with the tags that the decision has. Raises `DamagedRecordError`."""
+    """Return evidence with the tags in the decision. Raises `DamagedRecordError`."""
     try:
         bundle = read_bundle(evidence.document)
     except CanonError as error:
@@ -316,7 +317,7 @@ def bundle_with_tags(record: DecisionRecord, evidence: EvidenceRecord) -> Eviden
 
 
 def stored_artifact(record: DecisionRecord) -> Artifact | None:
-    """Return what a decision has of its file's tags. Raises `DamagedRecordError`."""
+    """Return the file's tags in a decision. Raises `DamagedRecordError`."""
     try:
         return decode_json(record.artifact, Artifact) if record.artifact else None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -339,17 +340,17 @@ def current_decisions(
 
 @dataclass(frozen=True, slots=True)
 class StoredDecision:
-    """A decision on a file that need not be in the store, with what returns its evidence."""
+    """A decision on a file, stored or not, with a function that returns its evidence."""
 
     record: DecisionRecord
     evidence: Callable[[], EvidenceBundle | None]
 
 
 class RecordsOfFiles:
-    """The newest decisions on files, or `unsaved` ones, with what is stored of each.
+    """The newest decisions on files, or `unsaved` ones, with their evidence, verdicts and writes.
 
-    Each kind of record is read with one query. The methods raise `StoreError`, for a damaged record
-    `DamagedRecordError`.
+    Each kind of record is read with one query. The methods raise `StoreError`; for a damaged
+    record, `DamagedRecordError`.
     """
 
     def __init__(
@@ -381,7 +382,7 @@ class RecordsOfFiles:
         return _whole_bundle(record, self._evidence(record.evidence_hash or ""))
 
     def verdict(self, record: DecisionRecord) -> VerdictRecord | None:
-        """Return the newest acceptance of a decision, or rejection of it or an equal one."""
+        """Return the newest verdict that accepts a decision, or rejects it or an equal one."""
         history = self._verdicts(record.id) or ()
         lasting = (verdict for verdict in history if verdict.verdict is not VerdictKind.KEEP)
         if history or record.adjudicator is None:
@@ -399,7 +400,7 @@ def _read_together(
     read: Callable[[K], V | None],
     names: Collection[K],
 ) -> Callable[[K], V | None]:
-    """Return what reads one of several records; unless one is damaged, all are read at once."""
+    """Return a function that reads one of several records; all at once if none is damaged."""
 
     @cache
     def together() -> Mapping[K, V] | None:

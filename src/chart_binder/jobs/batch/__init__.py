@@ -1,4 +1,4 @@
-"""The work of a batch: albums are found, looked up and decided, by threads or other processes."""
+"""Find, look up and decide the albums of a batch, in threads or other processes."""
 
 import os
 import socket
@@ -10,10 +10,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, islice, pairwise
 from pathlib import Path
 
-import msgspec
-
 from chart_binder.audio.file_access import AudioFile, UnreadablePath, find_audio_files
-from chart_binder.jobs.decision import Case, FileCase, FileOutcome, Stage, State
+from chart_binder.jobs.decision import Case, FileCase, FileOutcome, Stage
 from chart_binder.jobs.gather import EvidenceLookup, limited_lookup
 from chart_binder.jobs.pipeline import (
     Pipeline,
@@ -21,6 +19,7 @@ from chart_binder.jobs.pipeline import (
     apply_answer,
     attempt,
     decide_by_rules,
+    failed_case,
     finish,
     needs_adjudicator,
     with_tags,
@@ -50,9 +49,9 @@ class AlbumResult:
 
 @dataclass(frozen=True, slots=True)
 class Album:
-    """Files that are looked up together: of one folder, or of small neighbouring ones.
+    """Files that are looked up together: of one folder, or of small neighbouring folders.
 
-    The tags of those that are `answered` at once do not wait for the rest of the folder.
+    If each file is `answered` at once, its tags are written without waiting for the folder.
     """
 
     paths: tuple[Path, ...]
@@ -70,7 +69,7 @@ def find_albums(
     paths = outermost_paths(named)
     files = find_audio_files(paths, warn=None) if is_quiet else find_audio_files(paths)
     for item in chain(_folders(files), (None,)):
-        if held and isinstance(item, tuple) and _are_neighbours(held, item):
+        if isinstance(item, tuple) and _are_neighbours(held, item):
             held += item
             continue
         if held:
@@ -92,9 +91,9 @@ def _folders(
             yield paths
 
 
-def _are_neighbours(paths: tuple[Path, ...], other: tuple[Path, ...]) -> bool:
-    is_same_parent = paths[-1].parent.parent == other[0].parent.parent
-    return is_same_parent and len(paths) + len(other) <= MAX_MERGED_FILES
+def _are_neighbours(paths: Sequence[Path], following: Sequence[Path]) -> bool:
+    is_small = len(paths) + len(following) <= MAX_MERGED_FILES
+    return bool(paths) and is_small and paths[-1].parent.parent == following[0].parent.parent
 
 
 def outermost_paths(named: Iterable[Path]) -> Sequence[Path]:
@@ -110,7 +109,7 @@ def outermost_paths(named: Iterable[Path]) -> Sequence[Path]:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """Takes albums through the stages, in several threads; `stopping` leaves what is not begun."""
+    """Takes albums through the pipeline, in several threads, until `stopping` is set."""
 
     pipeline: Pipeline
     stopping: threading.Event = field(default_factory=threading.Event)
@@ -146,10 +145,7 @@ class Worker:
         started = time.monotonic()
         case = attempt(lambda: adjudicate(self.pipeline, file.case))
         if case.bundle is None:  # a fault: the evidence is kept all the same
-            failure = case.decision
-            changes = {"state": State.ERROR, "error": failure.error, "cause": failure.cause}
-            decision = msgspec.structs.replace(file.case.decision, **changes)
-            case = replace(file.case, decision=decision)
+            case = failed_case(file.case, case.decision.error, case.decision.cause)
         seconds = {**file.seconds, Stage.ADJUDICATE: time.monotonic() - started}
         return finish(self.pipeline, replace(file, case=case, seconds=seconds))
 

@@ -60,7 +60,7 @@ _MAX_OPEN_RUNS = 4
 
 @dataclass(frozen=True, slots=True)
 class PackedRun:
-    """A run and what opens its worker, as bytes: Dask logs none, and a password may be in them."""
+    """A run, and a pickled function that opens its worker: Dask logs no bytes, thus no password."""
 
     run_id: str
     opener: bytes = field(repr=False)
@@ -94,7 +94,7 @@ _stopped: set[str] = set()
 
 
 def _open(setup: PackedRun) -> _OpenWorker:
-    """Return the worker of a run; the caller holds it until its task is done."""
+    """Return the worker of a run; the caller keeps a reference until its task is done."""
     with _lock:
         if setup.run_id not in _open_workers:
             opened = _open_workers[setup.run_id] = _OpenWorker(setup)
@@ -229,7 +229,7 @@ def _two_processes(dask: Any, share: dict[str, int], security: object) -> Any:
 
 @contextmanager
 def prepare_workers(cluster: Cluster, setup: PackedRun) -> Iterator[None]:
-    """Have all workers open what a run needs. Raises `ClusterError` that names the unable one."""
+    """Have all workers open what a run needs. Raises `ClusterError` that names one that cannot."""
     _check_versions(cluster)
     with wrap_plugin_errors(lambda error: _unable("scheduler", _problem(error)), CanonError):
         if problem := _problem(cluster.client.run_on_scheduler(installed)):
@@ -267,7 +267,7 @@ def _forward_logs(cluster: Cluster, topic: str) -> None:
 
 
 def _watch(cluster: Cluster, has_ended: threading.Event) -> None:
-    """Warn now and then while there is no worker: the run waits for one."""
+    """Warn now and then while there is no worker, because the run waits for one."""
     while not has_ended.wait(_POLL_S):
         if not cluster.workers and cluster.client.status == "running":
             extra = {"scheduler": cluster.address}
@@ -336,7 +336,7 @@ def _dask() -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence Dask's logs in this process; what matters of them is raised or logged here."""
+    """Silence Dask's logs in this process; relevant problems are raised or logged here."""
     logging.getLogger("distributed")  # what is made later inherits from it
     names = [*logging.root.manager.loggerDict]
     loggers = [logging.getLogger(name) for name in names if name.split(".")[0] == "distributed"]
@@ -452,7 +452,7 @@ class DaskExecutor:
         convert: Callable[[Any], Any],
         failed: Callable[[Any], Any],
     ) -> "Future[Any]":
-        """Submit a task; `convert` makes its result, `failed` that of an error, or raises."""
+        """Submit a task; `convert` makes the result, `failed` makes it from an error, or raises."""
         needed = {"resources": {resource: 1}} if self.cluster.has(resource) else {}
         executor = self.cluster.client.get_executor(pure=False, **needed)
         try:

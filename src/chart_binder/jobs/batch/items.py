@@ -1,7 +1,7 @@
-"""What a batch decides: the albums of a library in an order, or the JSON lines of another program.
+"""The items of a batch: the albums of a library in an order, or JSON lines of another program.
 
 Samplers, best-ofs and albums without a date go first: their tags say least about when a track
-came out. By the tags alone it is estimated how many requests a library takes.
+came out. How many requests a library takes is estimated by the tags alone.
 """
 
 import base64
@@ -37,7 +37,7 @@ from chart_binder.rules.names import is_various_name
 
 @dataclass(frozen=True, slots=True)
 class NoInputYet:
-    """Nothing has come so far, but more may."""
+    """There is no item yet, but one may come."""
 
 
 T = TypeVar("T")
@@ -73,7 +73,8 @@ class Collection(StrEnum):
 def collection_of(files: Sequence[TrackTags]) -> Collection | None:
     """Return what kind of collection the files of one folder are, by some of their tags.
 
-    A sampler is marked so, by various artists, or has several artists and no album artist.
+    A sampler is marked as a compilation, or is by various artists, or has several artists and no
+    album artist.
     """
     albums = {fold(tags.album or "") for tags in files}
     credited = {fold(tags.album_artist or "") for tags in files}
@@ -123,7 +124,7 @@ def library_items(
 
 
 def _read_ahead(items: Iterable[T], ahead: "queue.Queue[Any]") -> Iterator[T | NoInputYet]:
-    """Yield items that a thread finds, `NoInputYet` while it finds none; raise what it raises."""
+    """Yield items that a thread finds, and `NoInputYet` while it finds none; raise its errors."""
 
     def find() -> None:
         try:
@@ -184,7 +185,7 @@ _SIBLINGS, _MOST_SIBLINGS = 1.0, 3.0
 
 
 class EstimatedPart(msgspec.Struct, frozen=True):
-    """What some files take, about and at most; hours are absent where no pace is configured."""
+    """The requests and hours for some files, about and at most; hours need a configured pace."""
 
     files: int
     albums: int
@@ -304,7 +305,7 @@ class Estimator:
 
 @dataclass(slots=True)
 class _Sums:
-    """What files come to: requests, about and at most, and their albums and artists."""
+    """Sums over files: requests, about and at most, albums and artists."""
 
     files: int = 0
     about: float = 0.0
@@ -327,7 +328,7 @@ _MAX_LINES_AHEAD = 200
 
 
 class LineError(EvidenceError):
-    """A line asks for nothing that can be decided."""
+    """The line names nothing to decide."""
 
     def __init__(self, problem: str) -> None:
         CanonError.__init__(self, problem)
@@ -358,7 +359,7 @@ class LineRequest:
 
 
 def read_request(text: bytes, number: int) -> LineRequest:
-    """Read a line; an invalid one becomes a bundle that cannot be read, for the reason given."""
+    """Read a line; an invalid line becomes a bundle that raises the reason when it is read."""
     name, why = f"line {number}", ""
     document: Any = None
     try:
@@ -376,7 +377,7 @@ def read_request(text: bytes, number: int) -> LineRequest:
 
 
 def _target(document: object, name: str) -> Path | BundleRequest | None:
-    """Return what a line asks for, `None` if that is not one thing."""
+    """Return what a line asks to decide, or None if that is nothing or ambiguous."""
     if not isinstance(document, Mapping):
         return None
     if "recording_candidates" in document:
@@ -393,7 +394,7 @@ def _target(document: object, name: str) -> Path | BundleRequest | None:
 
 
 def read_lines(descriptor: int) -> Iterator[bytes]:
-    """Yield lines without the lock of a file object, with which Python could not end."""
+    """Yield lines without using a file object, whose lock would keep Python from exiting."""
     begun = b""
     while block := os.read(descriptor, _BLOCK):
         *whole, begun = (begun + block).split(b"\n")

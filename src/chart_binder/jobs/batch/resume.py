@@ -1,4 +1,4 @@
-"""What a batch need not do again: decided files, answers to the same evidence, a refresh."""
+"""Find what a batch need not do again: decided files, earlier answers, an earlier refresh."""
 
 import logging
 from collections import OrderedDict
@@ -55,8 +55,8 @@ class FileSelection(StrEnum):
 class ResumeCheck:
     """Tells which files to decide: by default those without a decision, or with an outdated one.
 
-    `refresh` adds decided files, unless one of `runs` decided them; `is_frozen` leaves out files of
-    which no evidence is stored, because no recording was found. Raises `StoreError`.
+    `refresh` adds decided files, unless one of `runs` decided them. `is_frozen` leaves out files
+    without stored evidence for which no recording was found. Raises `StoreError`.
     """
 
     store: "Store"
@@ -204,7 +204,7 @@ class AdjudicationCache:
 
 
 def is_answer(result: AdjudicationResult | None) -> bool:
-    """Return whether a result stands: no failed run, no "I cannot tell" after a failed service."""
+    """Return whether a result is an answer: no error, no "I cannot tell" after a failed service."""
     if result is None:
         return True
     if result.outcome is Outcome.REJECTED:

@@ -24,7 +24,14 @@ from chart_binder.jobs.batch.items import BundleRequest, NoInputYet
 from chart_binder.jobs.batch.report import BatchTally
 from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck
 from chart_binder.jobs.decision import Cause, Decision, FileCase, FileOutcome, Stage, State
-from chart_binder.jobs.pipeline import attempt, decide_by_rules, finish, needs_adjudicator, save
+from chart_binder.jobs.pipeline import (
+    attempt,
+    decide_by_rules,
+    failed_case,
+    finish,
+    needs_adjudicator,
+    save,
+)
 from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.jobs.write_albums import files_of_album
 
@@ -60,7 +67,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class CircuitBreaker:
-    """Stops calling a failing service: after each failure for twice as long, at last for good."""
+    """Stops calling a failing service, twice as long after each failure, and at last for good."""
 
     failures_in_a_row: int = 0
     last_error: str = ""
@@ -136,7 +143,7 @@ class OutcomeBuffer:
             self.store.runs.begin(self.run)
 
     def save_run(self, measures: Measures, status: int | None = None) -> None:
-        """Save the measures of the run so far, with a status how it ended. Raises `StoreError`."""
+        """Save the measures so far, and the exit status if the run ended. Raises `StoreError`."""
         if self.store:
             self.store.runs.measure(self.run.id, measures.states, msgspec.json.encode(measures))
             if status is not None:
@@ -157,9 +164,9 @@ Written = tuple[FileOutcome, WriteReport | None, float]
 
 
 class TagWriter:
-    """Writes the tags of whole albums in a few threads; without `write` writes nothing.
+    """Writes the tags of whole albums in a few threads; without `write`, it writes nothing.
 
-    What is written is in the store, unless `is_dry`.
+    Decisions are saved before their tags are written, unless it `is_dry`.
     """
 
     def __init__(
@@ -187,7 +194,7 @@ class TagWriter:
         return len(self._writing) < _MAX_WRITING
 
     def expect(self, album: Album, pending: Container[Path]) -> None:
-        """Note files that are handed out, of which `pending` will be added, with their folders."""
+        """Note that an album's files are handed out; those in `pending` will be added."""
         if not self._write or album.answered:
             return
         folders = {path: album_folder(Path(absolute_path(path))) for path in album.paths}
@@ -200,7 +207,7 @@ class TagWriter:
         self._release(set(folders.values()))
 
     def add(self, outcome: FileOutcome) -> None:
-        """Add a finished file; one of no album is ready at once."""
+        """Add a finished file; a file without an album is ready at once."""
         folder = self._folder_of.pop(outcome.path, None)
         if folder is None:
             self.ready.append([outcome])
@@ -224,7 +231,7 @@ class TagWriter:
         return held
 
     def _release(self, folders: Iterable[Path]) -> None:
-        """Have the files of complete albums ready, and those of a folder of very many."""
+        """Make the files of complete albums ready, and of folders with very many files."""
         for folder in folders:
             held = self._open[folder]
             is_complete = not (held.missing or held.awaited)
@@ -412,7 +419,7 @@ class BatchRun:
             self.buffer.add(finish(pipeline, file))
 
     def _hand_out_cases(self) -> None:
-        """Hand out open cases; of those with the same evidence one, while the others wait."""
+        """Hand out open cases; of several with the same evidence, one, while the others wait."""
         while self._waiting and self.model.is_open:
             self.buffer.add(self._given_up(self._waiting.popleft()))
         while (
@@ -466,7 +473,7 @@ class BatchRun:
     def _record(
         self, name: str, service: CircuitBreaker, decisions: Sequence[Decision], cause: Cause
     ) -> None:
-        """Record how a service did, if it was called: of several calls one success counts."""
+        """Record whether a service failed, if it was called; one success suffices."""
         failed = next((decision for decision in decisions if decision.cause is cause), None)
         before = service.failures_in_a_row
         if any(decision.cause in (UNSET, Cause.NOTHING_FOUND) for decision in decisions):
@@ -482,14 +489,11 @@ class BatchRun:
         """Return the outcome of a case for which the failing model is not asked."""
         failed = f"it failed {self.model.failures_in_a_row} times: {self.model.last_error}"
         why = f"the model was not asked, for {failed}"
-        changes = {"state": State.ERROR, "error": why, "cause": Cause.MODEL}
-        decision = msgspec.structs.replace(file.case.decision, **changes)
-        return finish(
-            self.worker.pipeline, replace(file, case=replace(file.case, decision=decision))
-        )
+        case = failed_case(file.case, why, Cause.MODEL)
+        return finish(self.worker.pipeline, replace(file, case=case))
 
     def _save(self) -> None:
-        """Save outcomes; tags are written only then, so that no decision behind them is lost."""
+        """Save outcomes, and then write their tags, so that no written tag lacks its decision."""
         for outcome in self.buffer.save():
             self.tag_writer.add(outcome)
         ready, self.tag_writer.ready = self.tag_writer.ready, []
@@ -500,7 +504,7 @@ class BatchRun:
                 self._written([(outcome, None, 0.0) for outcome in outcomes])
 
     def _save_measures(self) -> None:
-        """Save the measures now and then, so that a killed run has them."""
+        """Save the measures now and then, in case the run is killed."""
         if time.monotonic() - self._measured_at >= _MEASURES_EVERY_S:
             self._measured_at = time.monotonic()
             self.buffer.save_run(self.tally.measures())
