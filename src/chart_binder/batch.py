@@ -329,9 +329,7 @@ def run_items(
                 buffer=buffer,
                 tag_writer=_tag_writer(config, store, run, options, on_message),
                 tally=tally,
-                on_finished=lambda outcome, report: on_file(
-                    FileResult(outcome, report, tally, run.id)
-                ),
+                on_finished=lambda file, tags: on_file(FileResult(file, tags, tally, run.id)),
                 should_stop=to_stop,
                 max_stopping_s=_MAX_STOPPING_S if options.executor == Executor.THREADS else inf,
                 holds=years.takes if options.ask_years else lambda _: False,
@@ -339,13 +337,10 @@ def run_items(
             buffer.begin_run()
             with on_error(partial(_save_failed_end, buffer, tally)):
                 batch.run(items(store))
-                for outcome in years.ask(store, worker.pipeline, to_stop):
-                    tally.add_file(outcome, None)
-                    batch.on_finished(outcome, None)
+                batch.finish(years.ask(store, worker.pipeline, to_stop))
             if years.left and not to_stop():
-                on_message(
-                    f"{counted(years.left, 'uncertain year')} left: the same command goes on"
-                )
+                left = counted(years.left, "uncertain year")
+                on_message(f"{left} left: the same command goes on")
         result = _result(run.id, batch, is_stopped=to_stop())
         buffer.save_run(result.measures, result.status)
         return result
@@ -359,10 +354,8 @@ def _resume_check(
     runs: frozenset[str] = frozenset(),
 ) -> ResumeCheck:
     only = options.only - {FileSelection.COMPILATIONS}
-    overruled = overrides(config)
-    return ResumeCheck(
-        store, versions, overruled, only, options.refresh, runs, is_frozen=options.frozen
-    )
+    frozen, overruled = options.frozen, overrides(config)
+    return ResumeCheck(store, versions, overruled, only, options.refresh, runs, is_frozen=frozen)
 
 
 def _setup(

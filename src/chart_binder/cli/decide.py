@@ -37,7 +37,6 @@ from chart_binder.jobs.decision import (
     Case,
     Cause,
     Decision,
-    FileCase,
     FileOutcome,
     State,
     tagged_year,
@@ -248,8 +247,7 @@ def _decide_files(
                 is_stored &= saves or isinstance(item, UnreadablePath) or _is_stored(store, item)
                 results.bar.show(tally)
                 output.set_log_file(name)
-                file = _decide_item(pipeline, item, None if asks_model else store)
-                case = save_file(pipeline, file, run) if run else file.case
+                case = _decide_item(pipeline, item, run, None if asks_model else store)
                 outcome = FileOutcome(item.path, case.decision, tagged_year=tagged_year(case))
                 tally.add_file(outcome, None)
                 results.show(name, case)
@@ -279,12 +277,19 @@ def _saved_run(store: "Store", *, saves: bool) -> Iterator[LazyRun | None]:
 
 
 def _decide_item(
-    pipeline: Pipeline, item: AudioFile | UnreadablePath, stored: "Store | None"
-) -> FileCase:
-    """Decide a file; by the stored run of a model, if a store is passed."""
+    pipeline: Pipeline,
+    item: AudioFile | UnreadablePath,
+    run: LazyRun | None,
+    stored: "Store | None",
+) -> Case:
+    """Decide a file, by the `stored` run of a model if there is a store; save that under a run."""
     if isinstance(item, UnreadablePath):
-        return unreadable_case(item.path, item.problem)
-    return explain_file(pipeline, item.path, stored) if stored else decide_file(pipeline, item.path)
+        file = unreadable_case(item.path, item.problem)
+    elif stored:
+        file = explain_file(pipeline, item.path, stored)
+    else:
+        file = decide_file(pipeline, item.path)
+    return save_file(pipeline, file, run) if run else file.case
 
 
 def _is_stored(store: "Store", item: AudioFile) -> bool:

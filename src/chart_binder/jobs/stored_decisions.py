@@ -327,7 +327,7 @@ def stored_artifact(record: DecisionRecord) -> Artifact | None:
 
 def current_decision(store: "Store", path: Path) -> DecisionRecord | None:
     """Return the newest decision on a file. Raises `StoreError`."""
-    return RecordsOfFiles(store, [path], {}).decision(path)
+    return store.decisions.latest(path_bytes(path))
 
 
 def current_decisions(

@@ -515,6 +515,12 @@ class BatchRun:
                 self.tally.add_file(outcome, report, write_s)
                 self.on_finished(outcome, report)
 
+    def finish(self, outcomes: Iterable[FileOutcome]) -> None:
+        """Count and report files that were held."""
+        for outcome in outcomes:
+            self.tally.add_file(outcome, None)
+            self.on_finished(outcome, None)
+
 
 @contextmanager
 def on_error(report: Callable[[BaseException], None]) -> Iterator[None]:
