@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from chart_binder.config import Config
 from chart_binder.config.edit import with_values
-from chart_binder.config.load import REMOVED_KEYS, key_names, load_settings
+from chart_binder.config.load import key_names, load_settings
 from chart_binder.errors import ConfigError, masked
 
 SHIPPED = Path(__file__).parents[2] / "config.toml"
@@ -121,17 +121,6 @@ def test_an_invalid_value_is_refused_with_its_key_and_what_is_allowed(
     assert [word for word in words if word not in told] == []
     if text:
         assert str(tmp_path / "config.toml") in told
-
-
-@pytest.mark.parametrize(("key", "advice"), REMOVED_KEYS.items())
-def test_a_removed_key_is_refused_by_name_with_what_to_use_instead(
-    tmp_path: Path, key: str, advice: str
-) -> None:
-    table, _, name = key.rpartition(".")
-    sentence = f"{key}: there is no such key any more: {advice}"
-    with pytest.raises(ConfigError) as refusal:
-        load(tmp_path, f"[{table}]\n{name} = 1")
-    assert str(refusal.value) == f"{tmp_path / 'config.toml'}, line 2: {sentence}"
 
 
 def test_every_invalid_key_is_reported_at_once(tmp_path: Path) -> None:

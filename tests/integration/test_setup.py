@@ -55,7 +55,6 @@ def test_a_key_is_set_and_all_else_stays(canon: Canon, own: Path) -> None:
         ("llm.seed", "x", "llm.seed: found 'x'; a whole number is allowed"),
         ("tags.policy", "zap", "tags.policy: found 'zap'; it must be 'dates', 'note' or 'move'"),
         ("llm.max_tokens", "20000", "max_tokens 20000 must be less than num_ctx 12288"),
-        ("llm.samples", "3", "llm.samples: there is no such key any more: each case has one run"),
         ("llm.provider", "telepathy", "installed are ollama, openai, replay"),
         ("llm.tools.telepathy", "false", "no such tool is installed"),
     ],

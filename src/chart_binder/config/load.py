@@ -100,10 +100,7 @@ def _unknown_variables(names: Iterable[str]) -> Iterator[tuple[str, str]]:
         key = ".".join(keys)
         if _field(keys) or (_is_open(keys) and keys[-1] in _installed_tools()):
             continue
-        removed = REMOVED_KEYS.get(key)
-        reason = (
-            f"no such key any more: {removed}" if removed else f"no key {key}{_suggestion(keys)}"
-        )
+        reason = f"no key {key}{_suggestion(keys)}"
         if _is_open(keys):
             reason = f"no tool {keys[-1]} installed; there are {', '.join(_installed_tools())}"
         yield name, f"{name} is passed over: there is {reason}"
@@ -202,8 +199,6 @@ def read_value(keys: Sequence[str], text: str, source: str) -> Any:
 
 def _unknown_text(keys: Sequence[str], source: object) -> str:
     key = ".".join(keys)
-    if removed := REMOVED_KEYS.get(key):
-        return f"{source}: {key}: there is no such key any more: {removed}"
     if section := _section(keys):
         names = ", ".join(section.model_fields)
         return f"{source}: {key} is a table; its keys are {names}"
@@ -315,24 +310,6 @@ def model_options(options: Mapping[str, Any]) -> LLMConfig:
         raise ConfigError("; ".join(texts.values())) from error
 
 
-REMOVED_KEYS = {
-    "llm.samples": "each case has one run, and llm.acceptance.min_sources says how well its facts"
-    " must be borne out",
-    "llm.sample_temperature": "each case has one run, at llm.temperature",
-    "llm.method": "a run has the tools that [llm.tools] turns on; without any the model answers"
-    " from the evidence",
-    "llm.auto_accept_threshold": "rules accept an answer, whatever its confidence;"
-    " llm.acceptance.min_sources says how many independent sources that takes",
-    "llm.prompt.version": "there is one prompt; the keys of [llm.prompt] replace its sections",
-    "llm.prompt.exemplars": "the prompt has no examples",
-    "llm.acceptance.basis": "rules decide in any case, and min_sources says how many independent"
-    " sources that takes",
-    "llm.acceptance.calibration": "confidence decides nothing; llm.review_threshold alone is"
-    " compared with it, as the model states it",
-    "llm.acceptance.write_min_sources": "what is accepted may be written, and min_sources says"
-    " how many independent sources that takes",
-}
-"""What to use instead of each key that was removed."""
 _ALLOWED = {
     "int": "a whole number is allowed",
     "float": "a number is allowed",

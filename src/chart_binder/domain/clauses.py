@@ -7,7 +7,6 @@ single X", "X (LK 88, UK)", "official release of X".
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -25,7 +24,7 @@ from chart_binder.domain.patches import (
     things,
     with_stated_single,
 )
-from chart_binder.domain.vocabulary import find_words, fold, spaced_words, word_table
+from chart_binder.domain.vocabulary import find_words, fold, spaced_words, spellings, word_table
 
 _ASIDE = re.compile(r"[(\[].*?[)\]]")
 
@@ -86,14 +85,11 @@ class Subject:
             records = [*homes, *releases]
         other_groups = [group for group in all_groups if group not in homes]
         titles = frozenset(title for record in records for title in _titles(record.title))
-        artists = frozenset(_spellings(bundle.performer.name or ""))
+        artists = frozenset(spellings(bundle.performer.name or ""))
         release_ids = {release.mb_release_id for release in releases}
         editions = [release for group in homes for release in group.editions]
         siblings = [release for release in editions if release.mb_release_id not in release_ids]
         primary, kinds = (homes[0].types[0], homes[0].kinds) if homes else (None, ())
-        rival_types = {
-            group.types[0] for group in other_groups if not titles.isdisjoint(_titles(group.title))
-        }
         codes = _codes(releases)
         return cls(
             title=next((record.title for record in records if record.title), about),
@@ -103,22 +99,15 @@ class Subject:
             kind=" + ".join(filter(None, (primary, *kinds))),
             names=frozenset(record.title for record in [*records, *other_groups] if record.title),
             titles=titles,
-            other_titles=frozenset(
-                title
-                for group in other_groups
-                for title in _titles(group.title)
-                if title not in titles and not any(title in artist for artist in artists)
-            ),
-            types=(primary or "", frozenset(filter(None, rival_types - {primary}))),
+            other_titles=_other_titles(other_groups, titles, artists),
+            types=(primary or "", _rival_types(other_groups, titles) - {primary or ""}),
             labels=frozenset(spaced_words(release.label) for release in releases if release.label),
             codes=codes,
             countries=frozenset(release.place for release in releases if release.place),
             home=bundle.performer.country or "",
             years=frozenset(release.date[:4] for release in releases if release.date),
             other_codes=_codes(siblings) - codes,
-            rival_codes=_spaced_codes(
-                release for group in other_groups for release in group.editions
-            ),
+            rival_codes=_spaced_codes(chain.from_iterable(g.editions for g in other_groups)),
             is_one_of_several=any(release.is_official for release in siblings),
             is_listed=is_listed,
         )
@@ -198,42 +187,27 @@ def _spaced_codes(releases: Iterable[Release]) -> frozenset[str]:
     return frozenset(spaced_words(code) for code in _codes(releases) if len(code) >= _MIN_CODE)
 
 
+def _other_titles(
+    groups: Iterable[ReleaseGroup], titles: frozenset[str], artists: frozenset[str]
+) -> frozenset[str]:
+    """Return the titles of other groups that are neither among `titles` nor in an artist's name."""
+    names = frozenset(title for group in groups for title in _titles(group.title)) - titles
+    return frozenset(name for name in names if not any(name in artist for artist in artists))
+
+
+def _rival_types(groups: Iterable[ReleaseGroup], titles: frozenset[str]) -> frozenset[str]:
+    """Return the primary types of the groups that share a title."""
+    rivals = (group for group in groups if not titles.isdisjoint(_titles(group.title)))
+    return frozenset(group.types[0] for group in rivals if group.types[0])
+
+
 def _titles(title: str | None) -> Iterator[str]:
     """Yield the names in a title as `spaced_words`: its sides, with and without brackets."""
     for side in (title, *title.split(" / ")) if title else ():
         for name in (side, _ASIDE.sub(" ", side)):
-            yield from _spellings(name)
+            yield from spellings(name)
 
 
-def _spellings(name: str) -> Iterator[str]:
-    """Yield a name as `spaced_words`; if it is Cyrillic or Greek, in Latin letters too."""
-    lowered = unicodedata.normalize("NFC", name).casefold()
-    transliterated = (fold(lowered.translate(table)).translate(table) for table in _LATIN)
-    for spelling in dict.fromkeys((lowered, *transliterated)):
-        if (words := spaced_words(spelling)).strip():
-            yield words
-
-
-_LETTERS = (
-    "а б в г ґ д е ё є ж з и і ї й к л м н о п р с т у ф х ц ч ш щ ъ ы ь э ю я "
-    "α β γ δ ε ζ η θ ι κ λ μ ν ξ ο π ρ σ ς τ υ φ χ ψ ω"
-)
-_ENGLISH = (
-    "a b v g g d e yo ye zh z i i yi y k l m n o p r s t u f kh ts ch sh shch _ y _ e yu ya "
-    "a v g d e z i th i k l m n x o p r s s t y f ch ps o"
-)
-_SCHOLARLY = (
-    "a b v g g d e e je z z i i ji j k l m n o p r s t u f ch c c s sc _ y _ e ju ja "
-    "a b g d e z e th i k l m n x o p r s s t u ph kh ps o"
-)
-_COLLOQUIAL = (
-    "a b v g g d e e e zh z i i i i k l m n o p r s t u f h ts ch sh sch _ i _ e iu ia "
-    "a v g d e z i th i k l m n ks o p r s s t i f h ps o"
-)
-_LATIN = [
-    dict(zip(map(ord, _LETTERS.split()), (sign.strip("_") for sign in system.split()), strict=True))
-    for system in (_ENGLISH, _SCHOLARLY, _COLLOQUIAL)
-]
 """Latin letters for Cyrillic and Greek ones in three common systems, without accents."""
 
 

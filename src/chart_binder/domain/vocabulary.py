@@ -193,3 +193,34 @@ def bare_id(text: str) -> str:
     """
     bare = text.strip()
     return bare.lower() if MBID.fullmatch(bare) else bare
+
+
+def spellings(name: str) -> Iterator[str]:
+    """Yield a name as `spaced_words`; if it is Cyrillic or Greek, in Latin letters too."""
+    lowered = unicodedata.normalize("NFC", name).casefold()
+    transliterated = (fold(lowered.translate(table)).translate(table) for table in _LATIN)
+    for spelling in dict.fromkeys((lowered, *transliterated)):
+        if (words := spaced_words(spelling)).strip():
+            yield words
+
+
+_LETTERS = (
+    "а б в г ґ д е ё є ж з и і ї й к л м н о п р с т у ф х ц ч ш щ ъ ы ь э ю я "
+    "α β γ δ ε ζ η θ ι κ λ μ ν ξ ο π ρ σ ς τ υ φ χ ψ ω"
+)
+_ENGLISH = (
+    "a b v g g d e yo ye zh z i i yi y k l m n o p r s t u f kh ts ch sh shch _ y _ e yu ya "
+    "a v g d e z i th i k l m n x o p r s s t y f ch ps o"
+)
+_SCHOLARLY = (
+    "a b v g g d e e je z z i i ji j k l m n o p r s t u f ch c c s sc _ y _ e ju ja "
+    "a b g d e z e th i k l m n x o p r s s t u ph kh ps o"
+)
+_COLLOQUIAL = (
+    "a b v g g d e e e zh z i i i i k l m n o p r s t u f h ts ch sh sch _ i _ e iu ia "
+    "a v g d e z i th i k l m n ks o p r s s t i f h ps o"
+)
+_LATIN = [
+    dict(zip(map(ord, _LETTERS.split()), (sign.strip("_") for sign in system.split()), strict=True))
+    for system in (_ENGLISH, _SCHOLARLY, _COLLOQUIAL)
+]
