@@ -1,15 +1,16 @@
 """Grounding: the place in a source that states a fact, about the right record."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from chart_binder.domain.clauses import Subject
-from chart_binder.domain.dates_in_text import states
+from chart_binder.domain.dates_in_text import find_dates, states
 from chart_binder.domain.patches import Patch, fact_words
-from chart_binder.domain.vocabulary import find_words, spaced_words
+from chart_binder.domain.vocabulary import find_words, plain_text, spaced_words
 from chart_binder.llm.result import Fact
 from chart_binder.react.sanitize import one_line
 from chart_binder.web.documents import SourceText, documents_named
-from chart_binder.web.places import Place, find_quote, link_problem, nearest_line, value_doubt
+from chart_binder.web.places import Place, link_problem, value_doubt
 
 _BESIDE = 60
 """Characters around a quote in which its value may stand."""
@@ -48,7 +49,7 @@ def _place_in(document: SourceText, fact: Fact, patch: Patch, subject: Subject) 
     """Return the place where a document states a fact, or a sentence on what is missing."""
     spans, beside, where = [(0, len(document.text))], 0, document.address
     if fact.quote:
-        spans, beside = find_quote(document, fact.quote), _BESIDE
+        spans, beside = _find_quote(document, fact.quote), _BESIDE
         where = f"{quoted(fact.quote)}, in {document.address},"
     if not spans:
         near = _nearest(document, fact, subject)
@@ -94,7 +95,7 @@ def states_words(fact: Fact, documents: Sequence[SourceText]) -> bool:
 
 
 def _nearest(document: SourceText, fact: Fact, subject: Subject) -> str:
-    line = nearest_line(document, f"{fact.quote} {fact.value} {subject.title}")
+    line = _nearest_line(document, f"{fact.quote} {fact.value} {subject.title}")
     return f"; it says {quoted(line)}" if line else ""
 
 
@@ -106,3 +107,59 @@ def quoted(text: str) -> str:
 def is_linked(place: Place, patch: Patch) -> bool:
     """Return whether MusicBrainz links the page to the group, and the page states this date."""
     return place.document.linked == (patch.about, patch.value)
+
+
+_MAX_OCCURRENCES = 8
+_MIN_QUOTE = 4
+_QUOTE_MARK = re.compile(r"(?:^|(?<=\s))> ")
+"""The mark that tools show before each line of a page, and that models copy."""
+
+
+def _find_quote(document: SourceText, quote: str) -> list[tuple[int, int]]:
+    """Return the spans of at most eight occurrences of a quote; its date may have another form."""
+    unmarked = _QUOTE_MARK.sub("", quote)
+    spans = _quoted(document, unmarked) or [*_with_other_date(document, unmarked)]
+    return spans[:_MAX_OCCURRENCES]
+
+
+def _quoted(document: SourceText, quote: str) -> list[tuple[int, int]]:
+    words = plain_text(quote)[0].strip(" .,;:…")
+    normal, places = document.normal
+    matches = re.finditer(re.escape(words), normal) if len(words) >= _MIN_QUOTE else ()
+    return [(places[match.start()], places[match.end() - 1] + 1) for match in matches]
+
+
+def _with_other_date(document: SourceText, quote: str) -> Iterator[tuple[int, int]]:
+    """Yield the dates around which a quote occurs with its date in another form.
+
+    `May 17, 1974` stands for `17 May 1974`.
+    """
+
+    def plain(text: str) -> str:
+        return _BEFORE_DATE.sub("", plain_text(text)[0].strip(_MARKS)).strip(_MARKS)
+
+    for quoted_date in find_dates(quote):
+        is_stated = len(quoted_date.dates) == 1 and not quoted_date.is_span
+        before, behind = plain(quote[: quoted_date.start]), plain(quote[quoted_date.end :])
+        for mention in document.mentions if is_stated else ():
+            start = max(0, mention.start - 2 * quoted_date.start - _BESIDE)
+            text_before = plain(document.text[start : mention.start])
+            text_behind = plain(document.text[mention.end : mention.end + 2 * len(quote) + _BESIDE])
+            is_same_text = text_before.endswith(before) and text_behind.startswith(behind)
+            if mention[2:] == quoted_date[2:] and is_same_text:
+                yield mention.start, mention.end
+
+
+_MARKS = " .,;:()"
+_BEFORE_DATE = re.compile(r"(?:\s(?:on|in|the))+$")
+
+
+def _nearest_line(document: SourceText, text: str) -> str:
+    """Return the line that shares most words with a text, or "" if no line shares any."""
+    words = set(spaced_words(text).split())
+
+    def shared_words(line: str) -> int:
+        return len(words & set(spaced_words(line).split()))
+
+    nearest = max(document.text.split("\n"), key=shared_words)
+    return nearest if shared_words(nearest) else ""

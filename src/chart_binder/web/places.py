@@ -10,15 +10,12 @@ from urllib.parse import unquote, urlsplit
 
 from chart_binder.domain import clauses
 from chart_binder.domain.clauses import Subject
-from chart_binder.domain.dates_in_text import Mention, find_dates
+from chart_binder.domain.dates_in_text import Mention
 from chart_binder.domain.patches import COUNTRY, PREMIERE, PRIMARY_TYPE, STATUS, Patch, fact_words
-from chart_binder.domain.vocabulary import find_words, fold, plain_text, spaced_words, word_table
+from chart_binder.domain.vocabulary import find_words, fold, spaced_words, word_table
 from chart_binder.web.documents import MAX_PASSAGE, SourceText
 from chart_binder.web.passages import CELLS, GAPS, may_be_caption
 
-_BESIDE = 60
-_MAX_OCCURRENCES = 8
-_MIN_QUOTE = 4
 _LONGEST_ENTRY = 150
 """The most characters of a list entry that states a fact; a longer one tells a story."""
 
@@ -551,59 +548,3 @@ def dates_about(
             is_plain = is_named or says or line.count(CELLS) == 1
             if is_plain or not subject.names_other(clause):
                 yield mention, place, is_plain
-
-
-# Quotes.
-
-_QUOTE_MARK = re.compile(r"(?:^|(?<=\s))> ")
-"""The mark that tools show before each line of a page, and that models copy."""
-
-
-def find_quote(document: SourceText, quote: str) -> list[tuple[int, int]]:
-    """Return the spans of at most eight occurrences of a quote; its date may have another form."""
-    unmarked = _QUOTE_MARK.sub("", quote)
-    spans = _quoted(document, unmarked) or [*_with_other_date(document, unmarked)]
-    return spans[:_MAX_OCCURRENCES]
-
-
-def _quoted(document: SourceText, quote: str) -> list[tuple[int, int]]:
-    words = plain_text(quote)[0].strip(" .,;:…")
-    normal, places = document.normal
-    matches = re.finditer(re.escape(words), normal) if len(words) >= _MIN_QUOTE else ()
-    return [(places[match.start()], places[match.end() - 1] + 1) for match in matches]
-
-
-def _with_other_date(document: SourceText, quote: str) -> Iterator[tuple[int, int]]:
-    """Yield the dates around which a quote occurs with its date in another form.
-
-    `May 17, 1974` stands for `17 May 1974`.
-    """
-
-    def plain(text: str) -> str:
-        return _BEFORE_DATE.sub("", plain_text(text)[0].strip(_MARKS)).strip(_MARKS)
-
-    for quoted_date in find_dates(quote):
-        is_stated = len(quoted_date.dates) == 1 and not quoted_date.is_span
-        before, behind = plain(quote[: quoted_date.start]), plain(quote[quoted_date.end :])
-        for mention in document.mentions if is_stated else ():
-            start = max(0, mention.start - 2 * quoted_date.start - _BESIDE)
-            text_before = plain(document.text[start : mention.start])
-            text_behind = plain(document.text[mention.end : mention.end + 2 * len(quote) + _BESIDE])
-            is_same_text = text_before.endswith(before) and text_behind.startswith(behind)
-            if mention[2:] == quoted_date[2:] and is_same_text:
-                yield mention.start, mention.end
-
-
-_MARKS = " .,;:()"
-_BEFORE_DATE = re.compile(r"(?:\s(?:on|in|the))+$")
-
-
-def nearest_line(document: SourceText, text: str) -> str:
-    """Return the line that shares most words with a text, or "" if no line shares any."""
-    words = set(spaced_words(text).split())
-
-    def shared_words(line: str) -> int:
-        return len(words & set(spaced_words(line).split()))
-
-    nearest = max(document.text.split("\n"), key=shared_words)
-    return nearest if shared_words(nearest) else ""
