@@ -28,7 +28,7 @@ from chart_binder.jobs.stored_decisions import RunVersions, rules_version, store
 from chart_binder.jobs.write import TagPlan, TagPlanner
 from chart_binder.jobs.write_albums import albums_in, plan_album
 from chart_binder.store import Store, open_store
-from integration.sampler import CERTAIN, bundle, sampler_files
+from integration.compilation import CERTAIN, bundle, compilation_files
 
 KINDS = ("flac", "mp3-2.4", "aac")
 ALBUMS, ROUNDS = 125, 5
@@ -47,7 +47,7 @@ def make_albums(store: Store, folder: Path) -> list[Album]:
     albums: list[Album] = []
     for number in range(ALBUMS):
         kind = KINDS[number % len(KINDS)]
-        files = sampler_files(folder / str(number), kind, with_ids=False, songs=CERTAIN)
+        files = compilation_files(folder / str(number), kind, with_ids=False, songs=CERTAIN)
         decided = zip(cases, files, strict=True)
         store.decisions.put_all(
             [stored_case(case, file, file.stat(), versions) for case, file in decided]

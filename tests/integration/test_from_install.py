@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from integration.sampler import TITLE, sampler_files
-from integration.walkthrough import sampler_home
+from integration.compilation import TITLE, compilation_files
+from integration.walkthrough import compilation_home
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -23,12 +23,12 @@ def test_an_album_is_written_checked_and_undone_by_a_fresh_install(tmp_path: Pat
 
     run([sys.executable, "-m", "venv", "fresh"])
     run(["fresh/bin/pip", "install", "--quiet", str(REPOSITORY)])
-    with sampler_home({"PATH": "/usr/bin:/bin"}) as (place, environment):
+    with compilation_home({"PATH": "/usr/bin:/bin"}) as (place, environment):
 
         def canon(*words: str, status: int = 0) -> str:
             return run([f"{tmp_path}/fresh/bin/canon", *words], status, environment)
 
-        files = sampler_files(place / "Music" / TITLE, "flac")
+        files = compilation_files(place / "Music" / TITLE, "flac")
         before = [file.read_bytes() for file in files]
         album = str(files[0].parent)
         assert "Start with `canon demo`" in canon("--help")

@@ -1,4 +1,4 @@
-"""A sampler of ten tracks through each policy, and what players make of it before and after."""
+"""A compilation of ten tracks through each policy, and what players make of it before and after."""
 
 import os
 from collections import Counter
@@ -15,8 +15,16 @@ from mutagen.flac import FLAC
 
 from audio import players
 from chart_binder.audio.containers import audio_hash, read_tag_set
+from integration.compilation import (
+    BUNDLES,
+    CERTAIN,
+    COMPILATION,
+    SONGS,
+    TITLE,
+    compilation_files,
+    mbid,
+)
 from integration.conftest import Canon
-from integration.sampler import BUNDLES, CERTAIN, SAMPLER, SONGS, TITLE, mbid, sampler_files
 from integration.services import asking
 from servers.musicbrainz import MusicBrainzStandIn
 
@@ -86,7 +94,7 @@ def test_what_players_see_of_an_album_that_picard_tagged(
     canon: Canon, home: Path, world: dict[str, str], kind: str, options: list[str],
     change: dict[str, object],
 ) -> None:  # fmt: skip
-    files = sampler_files(home / "music" / TITLE, kind)
+    files = compilation_files(home / "music" / TITLE, kind)
     before = [(read_tag_set(file), audio_hash(file)) for file in files]
     assert as_seen(files) == ONE
     canon("decide", home / "music", **world).must_end(3)
@@ -126,7 +134,7 @@ def test_an_album_without_release_ids_stays_one_unless_parts_are_asked_for(
     change: dict[str, object],
 ) -> None:  # fmt: skip
     chosen = SONGS if songs == len(SONGS) else CERTAIN
-    files = sampler_files(home / "music", kind, with_ids=False, songs=chosen)
+    files = compilation_files(home / "music", kind, with_ids=False, songs=chosen)
     before = RIPPED | {"Navidrome tracks": songs}
     assert as_seen(files) == before
     canon("decide", home / "music", **world)
@@ -143,7 +151,7 @@ def test_an_album_without_release_ids_stays_one_unless_parts_are_asked_for(
 def test_an_album_is_written_of_which_some_tracks_stay_undated(
     canon: Canon, home: Path, world: dict[str, str], kind: str
 ) -> None:
-    files = sampler_files(home / "music", kind, with_ids=False)
+    files = compilation_files(home / "music", kind, with_ids=False)
     files[2].chmod(0o444)
     canon("decide", home / "music", **world)
     call = ("write", home / "music")
@@ -163,8 +171,8 @@ def test_an_album_is_written_of_which_some_tracks_stay_undated(
 def test_a_whole_album_is_left_out_where_only_some_tracks_would_come_apart(
     canon: Canon, home: Path, world: dict[str, str], kind: str, option: str
 ) -> None:
-    files = sampler_files(home / "music", "flac", with_ids=False, songs=CERTAIN[:2])
-    files += sampler_files(home / "music", kind, with_ids=False, songs=CERTAIN[2:4])
+    files = compilation_files(home / "music", "flac", with_ids=False, songs=CERTAIN[:2])
+    files += compilation_files(home / "music", kind, with_ids=False, songs=CERTAIN[2:4])
     if kind == "flac":
         for number, file in enumerate(files):
             audio = FLAC(file)
@@ -181,7 +189,7 @@ def test_a_whole_album_is_left_out_where_only_some_tracks_would_come_apart(
 def test_one_file_alone_is_looked_at_with_its_album(
     canon: Canon, home: Path, world: dict[str, str]
 ) -> None:
-    files = sampler_files(home / "music", "flac", with_ids=False, songs=CERTAIN)
+    files = compilation_files(home / "music", "flac", with_ids=False, songs=CERTAIN)
     canon("decide", home / "music", **world).must_end(0)
     (line,) = canon("write", files[0], "--output=json").must_end(3).lines
     assert line["state"] == "refused"
@@ -202,7 +210,7 @@ def test_one_file_alone_is_looked_at_with_its_album(
 def test_a_track_that_was_not_found_gets_the_release_date_alone(
     canon: Canon, home: Path, world: dict[str, str]
 ) -> None:
-    files = sampler_files(home / "music", "flac", with_ids=False, songs=CERTAIN)
+    files = compilation_files(home / "music", "flac", with_ids=False, songs=CERTAIN)
     unknown = FLAC(files[7])
     unknown.delete()
     unknown.update(
@@ -236,7 +244,7 @@ def test_what_may_not_be_written_is_known_before_its_album_is_written(
     canon: Canon, home: Path, world: dict[str, str], options: list[str],
     hinder: Callable[[Path], object], helps: str,
 ) -> None:  # fmt: skip
-    files = sampler_files(home / "music", "flac", with_ids=False, songs=CERTAIN)
+    files = compilation_files(home / "music", "flac", with_ids=False, songs=CERTAIN)
     before = as_seen(files)
     hinder(files[2])
     canon("decide", home / "music", **world).must_end(0)
@@ -266,7 +274,7 @@ def test_a_batch_dates_an_album_when_its_last_file_is_decided(
 ) -> None:
     files = []
     for disc in range(1, discs + 1):
-        for file in sampler_files(home / "made", "flac", with_ids=False, songs=CERTAIN):
+        for file in compilation_files(home / "made", "flac", with_ids=False, songs=CERTAIN):
             files.append(home / "music" / f"{place.format(disc)}{file.name}")
             files[-1].parent.mkdir(parents=True, exist_ok=True)
             file.rename(files[-1])
@@ -308,7 +316,7 @@ def changed_all_the_time(file: Path) -> Iterator[None]:
 def test_an_album_is_not_left_in_part_unsaid(
     canon: Canon, home: Path, world: dict[str, str], place: int
 ) -> None:
-    files = sampler_files(home / "music", "flac", with_ids=False, songs=CERTAIN)
+    files = compilation_files(home / "music", "flac", with_ids=False, songs=CERTAIN)
     before = [read_tag_set(file) for file in files]
     canon("decide", home / "music", **world).must_end(0)
     with changed_all_the_time(files[place]):
@@ -330,7 +338,7 @@ def test_an_album_is_not_left_in_part_unsaid(
 def test_what_was_not_written_waits_in_review(
     canon: Canon, home: Path, world: dict[str, str]
 ) -> None:
-    files = sampler_files(home / "music", "flac", with_ids=False)
+    files = compilation_files(home / "music", "flac", with_ids=False)
     canon("decide", home / "music", **world)
     canon("write", home / "music").must_end(3)  # shows, and keeps nothing
     assert canon("review", "list", "--output=json").must_end(3).out.count("not written") == 0
@@ -352,7 +360,7 @@ def test_what_was_not_written_waits_in_review(
 
 def test_the_screen_of_a_split_album(canon: Canon, home: Path, world: dict[str, str]) -> None:
     folder = home / "music" / TITLE
-    sampler_files(folder, "flac")
+    compilation_files(folder, "flac")
     canon("decide", folder, **world)
     moved = canon("write", folder, "--policy=move", **world).out
     first, rest = moved.split(f"\n{TITLE}", 1)
@@ -367,8 +375,8 @@ def test_the_screen_of_a_split_album(canon: Canon, home: Path, world: dict[str, 
 
 
 def test_albums_come_together(canon: Canon, home: Path, world: dict[str, str]) -> None:
-    sampler_files(home / "music" / "A", "flac", songs=SONGS[:1])
-    sampler_files(home / "music" / "B", "flac", with_ids=False, songs=SONGS[1:2])
+    compilation_files(home / "music" / "A", "flac", songs=SONGS[:1])
+    compilation_files(home / "music" / "B", "flac", with_ids=False, songs=SONGS[1:2])
     canon("decide", home / "music", **world)
     told = canon("write", home / "music", "--policy=move", "--output=json", **world).must_end(0).err
     assert f"comes together: 'Opera', 2 files from '{TITLE}' (1), '{TITLE}' (1)" in told
@@ -383,7 +391,7 @@ def test_albums_come_together(canon: Canon, home: Path, world: dict[str, str]) -
 def test_a_move_needs_the_tracks_of_the_release(
     canon: Canon, home: Path, world: dict[str, str]
 ) -> None:
-    (file,) = sampler_files(home / "music", "flac", songs=SONGS[2:3])
+    (file,) = compilation_files(home / "music", "flac", songs=SONGS[2:3])
     canon("decide", file, **world).must_end(0)
     offline = canon("write", file, "--policy=move", "--offline", "--output=json", **world)
     (line,) = offline.must_end(3).lines
@@ -391,11 +399,11 @@ def test_a_move_needs_the_tracks_of_the_release(
     assert "run once without --offline" in line["why"]
     canon("write", file, "--policy=move", **world).must_end(0)
     canon("write", file, "--policy=move", "--offline", **world).must_end(0)  # they are kept
-    assert players.read(file)["albumid"] == SAMPLER
+    assert players.read(file)["albumid"] == COMPILATION
 
 
 def test_the_policy_of_the_configuration(canon: Canon, home: Path, world: dict[str, str]) -> None:
-    (file,) = sampler_files(home / "music", "flac", songs=SONGS[2:3])
+    (file,) = compilation_files(home / "music", "flac", songs=SONGS[2:3])
     canon("decide", file, **world)
     for policy, option in (("note", ()), ("dates", ("--policy=dates",))):
         (line,) = canon("write", file, *option, "--output=json", CANON_TAGS__POLICY="note").lines

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import tomli
 
+from docs.pages import blocks
 from integration.conftest import Canon
 from integration.services import asking
 from integration.terminal import walking
@@ -167,3 +168,18 @@ def test_init_asks_tests_each_service_and_writes_what_is_answered(
             terminal.enter("n", f"Write {own}? [Y/n]:")
             terminal.enter("n", f"{own}: not written")
     assert own.read_text() == before
+
+
+def test_init_asks_what_the_quick_start_shows(
+    home: Path, environment: dict[str, str], own: Path
+) -> None:
+    with MusicBrainzStandIn([]) as mb:
+        shown = blocks("docs/quickstart.md", "text")[0].replace("musicbrainz.org", mb.hostname)
+        shown = shown.replace("/home/you/.config/canon/config.toml", str(own))
+        with walking(home, environment | asking(mb), "init", columns=200) as terminal:
+            for line in shown.replace("...\n", "").splitlines():
+                question, mark, answer = line.partition("]:")
+                terminal.until(question + mark)
+                if mark:
+                    terminal.enter(answer.strip(), "")
+            assert terminal.ended() == 0

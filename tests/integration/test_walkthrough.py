@@ -1,11 +1,15 @@
-"""docs/walkthrough.md shows what the commands print."""
+"""The pages that follow one user show what the commands print."""
+
+import pytest
 
 from integration.forked import Forking
-from integration.walkthrough import AFTER, BEFORE, PAGE, page
+from integration.walkthrough import DOCS, PAGES, page
 
 
-def test_the_walkthrough_is_what_the_commands_print(
-    environment: dict[str, str], forked: Forking
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_shows_what_its_commands_print(
+    name: str, environment: dict[str, str], forked: Forking
 ) -> None:
-    shown = PAGE.read_text("utf-8").partition(BEFORE)[2].partition(AFTER)[0]
-    assert page(environment, forked).splitlines() == shown.splitlines()
+    shown = (DOCS / f"{name}.md").read_text("utf-8")
+    assert shown.count("$ canon") >= 4
+    assert page(name, environment, forked).splitlines() == shown.splitlines()

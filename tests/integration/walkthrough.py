@@ -1,6 +1,8 @@
-"""The way from a sampler to a written and undone album: `python tests/integration/walkthrough.py`.
+"""The pages that follow one user: `python tests/integration/walkthrough.py` runs their commands.
 
-Writes what the commands print into docs/walkthrough.md; a test holds the page to it.
+Each block of a page that begins with `$ canon` gets what that command prints, in their order; a
+test holds the pages to it. Where a block has a line `...`, it keeps as many lines before and after
+as it has.
 """
 
 import fcntl
@@ -21,48 +23,46 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from golden.bundles import Bundle
+from integration.compilation import BUNDLES, TITLE, compilation_files
 from integration.forked import Forking, forking
-from integration.sampler import BUNDLES, TITLE, sampler_files
-from integration.services import asking
+from integration.services import RHAPSODY, asking, file_of
 from servers.musicbrainz import MusicBrainzStandIn
 
-PAGE = Path(__file__).parents[2] / "docs" / "walkthrough.md"
-BEFORE, AFTER = "<!-- printed -->\n", "<!-- /printed -->\n"
-WHOLE = (0, 0)
-STEPS = (
-    ("Decide. Nothing is written to the files; what MusicBrainz says is stored.",
-     f'canon decide "{TITLE}"', (14, 6)),
-    ("All of them in a list.",
-     "canon ls", WHOLE),
-    ("One of them: why this, and why no other?",
-     f'canon explain "{TITLE}/03 Song 3.flac"', WHOLE),
-    ("Why is this one open?",
-     f'canon explain "{TITLE}/09 Song 9.flac"', (14, 0)),
-    ("What would change in the tags? The album stays an album.",
-     f'canon write "{TITLE}"', WHOLE),
-    ("Write it.",
-     f'canon write "{TITLE}" --apply', WHOLE),
-    ("Do the files hold what was written?",
-     f'canon verify "{TITLE}"', WHOLE),
-    ("What waits for you?",
-     "canon review list", WHOLE),
-    ("Take it back: the files are what they were, byte for byte.",
-     "canon undo", WHOLE),
-)  # fmt: skip
-"""What each step is for, its command, and how many lines are shown from its start and its end."""
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = ("quickstart", "walkthrough")
+_BLOCK = re.compile(
+    r"(?<=^```console\n)\$ (canon [^\n]*)\n(.*?)(?=^```$)", re.MULTILINE | re.DOTALL
+)
 
 
-def printed(work: Path, environment: dict[str, str], forked: Forking) -> Iterator[str]:
-    """Yield the lines of the page: each command with what it printed on a terminal."""
-    files = sampler_files(work / TITLE, "flac")
-    before = [file.read_bytes() for file in files]
-    for about, command, (first, last) in STEPS:
-        status, lines = run_on_terminal(shlex.split(command)[1:], work, environment, forked)
-        if first or last:
-            lines[first : len(lines) - last] = ["..."]
-        yield from (about, "", "```console", f"$ {command}", *lines, "```", "")
-        yield from (f"Exit status {status}.", "") if status else ()
-    assert [file.read_bytes() for file in files] == before
+def page(name: str, environment: dict[str, str], forked: Forking) -> str:
+    """Return a page with what its commands print, run in a home folder of their own."""
+    with compilation_home(environment, RHAPSODY["bundle"]) as (place, settings):
+        work = place / "Music"
+        files = _music(name, work)
+        before = [file.read_bytes() for file in files]
+
+        def printed(block: re.Match[str]) -> str:
+            words = shlex.split(block[1])[1:]
+            _, lines = run_on_terminal(words, work, settings, forked)
+            shown = block[2].splitlines()
+            if "..." in shown:
+                first = shown.index("...")
+                lines[first : len(lines) - (len(shown) - first - 1)] = ["..."]
+            return in_words("\n".join((f"$ {block[1]}", *lines, "")), place)
+
+        text = _BLOCK.sub(printed, (DOCS / f"{name}.md").read_text("utf-8"))
+        assert [file.read_bytes() for file in files] == before, "the last command is `canon undo`"
+    return text
+
+
+def _music(name: str, folder: Path) -> list[Path]:
+    if name == "walkthrough":
+        return compilation_files(folder / TITLE, "flac")
+    (folder / "Greatest Hits").mkdir()
+    song = file_of(RHAPSODY["bundle"], folder / "Greatest Hits", "01 Bohemian Rhapsody.flac",
+                   artist="Queen", album="Greatest Hits", date="1981")  # fmt: skip
+    return [song]
 
 
 def run_on_terminal(
@@ -105,7 +105,7 @@ def in_words(text: str, place: Path) -> str:
 
 
 @contextmanager
-def sampler_home(
+def compilation_home(
     environment: dict[str, str], *more: Bundle
 ) -> Iterator[tuple[Path, dict[str, str]]]:
     """Yield a home folder with a folder `Music`, and the environment of a program that uses them.
@@ -123,21 +123,12 @@ def sampler_home(
         yield place, settings
 
 
-def page(environment: dict[str, str], forked: Forking) -> str:
-    """Return what the commands print, run in a home folder of their own."""
-    with sampler_home(environment) as (place, settings):
-        lines = [*printed(place / "Music", settings, forked)]
-    return in_words("".join(f"{line}\n" for line in lines), place)
-
-
 def main() -> None:
-    """Write the page."""
+    """Write the pages."""
     environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
-    head, _, rest = PAGE.read_text("utf-8").partition(BEFORE)
-    tail = rest.partition(AFTER)[2]
     with forking() as forked:
-        shown = page(environment, forked)
-    PAGE.write_text(f"{head}{BEFORE}{shown}{AFTER}{tail}", "utf-8")
+        for name in PAGES:
+            (DOCS / f"{name}.md").write_text(page(name, environment, forked), "utf-8")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from chart_binder.jobs.write import (
 from chart_binder.jobs.write_albums import albums_in, plan_album
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store import Store, open_store
-from integration.sampler import CERTAIN, bundle, sampler_files
+from integration.compilation import CERTAIN, bundle, compilation_files
 
 RECORDING, GROUP, RELEASE, OTHER = (f"{digit * 8}-1111-4111-8111-111111111111" for digit in "1234")
 RULES = Decision(State.DECIDED, "rules", GROUP, RELEASE, RECORDING, trace="evh=1")
@@ -78,7 +78,7 @@ def test_writable_ids(
 @pytest.fixture
 def decided(tmp_path: Path) -> Iterator[tuple[Store, list[Path]]]:
     """The files of an album with their decisions in a store."""
-    files = sampler_files(tmp_path / "music", "flac", with_ids=False, songs=CERTAIN)
+    files = compilation_files(tmp_path / "music", "flac", with_ids=False, songs=CERTAIN)
     with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
         with saved_run(store, "decide", []) as run:
             versions = RunVersions(run.run.id, rules_version(RulesConfig()))

@@ -21,12 +21,12 @@ from mutagen.flac import FLAC
 
 from chart_binder.cli.main import COMMANDS
 from golden.bundles import year_only_single
+from integration.compilation import COMPILATION_GROUP, TITLE, compilation_files
 from integration.forked import Forking, forking
-from integration.sampler import SAMPLER_GROUP, TITLE, sampler_files
 from integration.services import call, file_of, final, flac, replaying
 from integration.terminal import walking
 from integration.test_model_check import OPENAI, answering, well
-from integration.walkthrough import in_words, run_on_terminal, sampler_home
+from integration.walkthrough import compilation_home, in_words, run_on_terminal
 from servers.openai import OpenAIStandIn
 
 FOLDER = Path(__file__).parent
@@ -36,7 +36,7 @@ _PLACES = {
     "title": TITLE,
     "certain": f"{TITLE}/03 Song 3.flac",
     "open": f"{TITLE}/09 Song 9.flac",
-    "sampler": SAMPLER_GROUP,
+    "compilation": COMPILATION_GROUP,
     "no_musicbrainz": "CANON_MUSICBRAINZ__HOSTNAME=localhost:9",
     "no_model": "CANON_LLM__BASE_URL=http://localhost:9",
 }
@@ -121,7 +121,7 @@ CALLS = """
 0 80 eval golden.jsonl
 0 80 eval --dates list.csv
 2 80 eval
-0 80 override set '{certain}' --crg {sampler} --reason 'the sleeve says so'
+0 80 override set '{certain}' --crg {compilation} --reason 'the sleeve says so'
 0 80 override list
 3 80 drift '{certain}'
 0 80 override remove '{certain}' --dry-run
@@ -206,7 +206,7 @@ def make_screens(environment: dict[str, str], forked: Forking) -> dict[str, str]
     """Return the text of the file of each command; its calls run in one home, in their order."""
     printed: dict[str, list[str]] = {}
     with (
-        sampler_home(environment, year_only_single()) as (place, settings),
+        compilation_home(environment, year_only_single()) as (place, settings),
         OpenAIStandIn(answering(well), models=({"id": "qwen3"},)) as model,
     ):
         work = place / "Music"
@@ -242,7 +242,7 @@ def _alike(text: str, model: str, place: Path) -> str:
 
 def _fill(work: Path) -> None:
     """Make the files that the screens are about."""
-    sampler_files(work / TITLE, "flac")
+    compilation_files(work / TITLE, "flac")
     (work / "Empty").mkdir()
     flac(work, "unmatched.flac", title="Nowhere", artist="Nobody")
     (work / "unreadable.mp3").write_text("This is text.\n" * 100)

@@ -1,4 +1,4 @@
-"""A sampler of ten tracks by one artist each from its own record, at MusicBrainz and as files."""
+"""A compilation of ten tracks, each from a record of its artist, at MusicBrainz and as files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ def mbid(name: str) -> str:
     return str(uuid5(NAMESPACE_OID, name))
 
 
-SAMPLER, SAMPLER_GROUP = mbid("sampler"), mbid("sampler group")
+COMPILATION, COMPILATION_GROUP = mbid("sampler"), mbid("sampler group")
 
 
 @dataclass(frozen=True, slots=True)
 class Song:
-    """A track of the sampler: where it first came out, or an ISRC that says there is an earlier."""
+    """A track of the compilation: its first record, or an ISRC that tells of an earlier one."""
 
     number: int
     record: str | None
@@ -65,7 +65,7 @@ def bundle(song: Song) -> Bundle:
     """The evidence of one of them."""
     return document(
         recording(
-            *([_record(song.record, song)] if song.record else []), _SAMPLER,
+            *([_record(song.record, song)] if song.record else []), _COMPILATION,
             mb_recording_id=song.recording, title=song.title, length_ms=180_000,
             isrcs=[] if song.record else [f"GBAAA73{song.number:05}"],
         ),
@@ -83,12 +83,12 @@ def _record(title: str, song: Song) -> dict[str, Any]:
                  first_release_date=song.date)  # fmt: skip
 
 
-_SOLD = release(YEAR, mb_release_id=SAMPLER, title=TITLE, label="Budget", catno="B 1", format="CD",
-                artist_credit="Various Artists")  # fmt: skip
-_SAMPLER = various(TITLE, _SOLD, mb_rg_id=SAMPLER_GROUP, first_release_date=YEAR)
+_SOLD = release(YEAR, mb_release_id=COMPILATION, title=TITLE, label="Budget", catno="B 1",
+                format="CD", artist_credit="Various Artists")  # fmt: skip
+_COMPILATION = various(TITLE, _SOLD, mb_rg_id=COMPILATION_GROUP, first_release_date=YEAR)
 BUNDLES = tuple(map(bundle, SONGS))
 
-# What Picard writes into each file of the sampler: field, its keys (ID3, Vorbis, MP4), its text.
+# What Picard writes into each file: field, its keys (ID3, Vorbis, MP4), its text.
 _FREE = "----:com.apple.iTunes:"
 
 
@@ -111,9 +111,9 @@ def _tags(song: Song, container: Container, *, with_ids: bool, with_date: bool) 
                 (f"TXXX:MusicBrainz {name}", f"MUSICBRAINZ_{key}",
                  f"{_FREE}MusicBrainz {name}"): one
                 for name, key, one in (
-                    ("Album Id", "ALBUMID", SAMPLER),
-                    ("Release Group Id", "RELEASEGROUPID", SAMPLER_GROUP),
-                    ("Release Track Id", "RELEASETRACKID", track_id(SAMPLER, song.recording)),
+                    ("Album Id", "ALBUMID", COMPILATION),
+                    ("Release Group Id", "RELEASEGROUPID", COMPILATION_GROUP),
+                    ("Release Track Id", "RELEASETRACKID", track_id(COMPILATION, song.recording)),
                     ("Album Artist Id", "ALBUMARTISTID", VARIOUS_ARTISTS),
                 )
             },
@@ -122,7 +122,7 @@ def _tags(song: Song, container: Container, *, with_ids: bool, with_date: bool) 
     return {keys[column]: text for keys, text in texts.items()}
 
 
-def sampler_files(
+def compilation_files(
     folder: Path,
     kind: str,
     *,
@@ -130,7 +130,7 @@ def sampler_files(
     with_date: bool = True,
     songs: Sequence[Song] = SONGS,
 ) -> list[Path]:
-    """Make the files of the sampler: tagged by Picard, or else without ids."""
+    """Make the files of the compilation: tagged by Picard, or else without ids."""
     container = CONTAINERS_BY_NAME[kind]
     folder.mkdir(parents=True, exist_ok=True)
     made = []
