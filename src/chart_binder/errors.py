@@ -1,4 +1,25 @@
-"""The errors that the program reports in one sentence, one class for each kind."""
+"""The errors that the program reports in one sentence, one class for each kind.
+
+Whoever catches `CanonError` catches all of these:
+
+- `ConfigError`, `UsageError`, `PluginError`: what the caller asked for is not valid
+- `EvidenceError`, `TranscriptError`: a document is ill-formed
+- `FileError`: a file that was named cannot be read
+- `AudioError`: a file cannot be read as audio; `NoAudioError` if it holds none
+- `SaveError`: tags were not changed. In `chart_binder.audio`: `FileInUseError`, `NotWritableError`,
+  `ChangedSinceError`, `UnconfirmedError`
+- `UnidentifiedError`, `NothingFoundError`, `NotLookedUpError`: there is no evidence
+- `LookupFailedError`: a service failed, so that nothing is known
+    - `SearchError`: the search service
+    - `FetchError`: a page; `AddressForbiddenError` if nothing was sent to it
+- `StoreError`: the store failed; `DamagedRecordError` if one record did
+- `ClusterError`: a Dask cluster failed
+
+Four kinds are for those who build on a part alone and are no `CanonError`: `ChatError` (a model
+cannot be asked), `ToolError` (a tool failed; the model is told), `ToolDefectError` (a function
+cannot be a tool) and `AnswerRefusedError` (an answer goes back to the model), of
+`chart_binder.react`.
+"""
 
 import re
 

@@ -1,24 +1,34 @@
 """Turn configuration into objects: the pipeline, evidence, the store and the tools."""
 
 import logging
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chart_binder.config import Config, LLMConfig
-from chart_binder.config.load import data_folder
+from chart_binder.config.load import data_folder, load_settings
 from chart_binder.domain.evidence import EvidenceBundle, ReleaseGroup
 from chart_binder.domain.evidence_json import with_recordings
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import EntityKind, RecordingId, ReleaseGroupId, ReleaseId
-from chart_binder.errors import LookupFailedError, NothingFoundError
+from chart_binder.errors import LookupFailedError, NothingFoundError, UsageError
+from chart_binder.files import absolute_path, path_text
+from chart_binder.jobs import pipeline as stages
+from chart_binder.jobs.decision import EXIT_STATUS, Decision
 from chart_binder.jobs.gather import MusicBrainzEvidence, SiblingNeed
 from chart_binder.jobs.pipeline import Overrides, Pipeline
-from chart_binder.jobs.stored_decisions import RunVersions, adjudicator_version, rules_version
+from chart_binder.jobs.stored_decisions import (
+    RunVersions,
+    adjudicator_version,
+    rules_version,
+    saved_run,
+)
 from chart_binder.llm.tools import default_tools, without_network
 from chart_binder.react.tools import Tool
 from chart_binder.react.transcript import EventHandler
@@ -122,6 +132,33 @@ def rules_and_model(
         reads_prose=reads_prose(llm) if can_read is None else can_read,
     )
     return Pipeline(config.rules, ReActAdjudicator(llm, record=record, setup=setup))
+
+
+def decide_file(path: str | Path, config: Config | None = None) -> Decision:
+    """Decide one audio file as `canon decide` does, and keep the decision in the store.
+
+    `config` is by default what `canon config show` shows. What goes wrong with the file, at
+    MusicBrainz or with the model is a decision, too: see `Decision.state` and `failure`.
+
+    Raises `UsageError` for a folder (see `run_batch`), `ConfigError`, `PluginError` and
+    `StoreError`.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise UsageError(f"{path_text(path)!r} is a folder: `run_batch` decides folders")
+    config = config or load_settings(None, os.environ, {}).config
+    url, arguments = store_url(config), [absolute_path(path)]
+    with open_store(url) as store, saved_run(store, "decide", arguments) as run:
+        pipeline = replace(
+            rules_and_model(config, record=transcripts_folder()),
+            asks_years=config.llm.ask == "year",
+            overrides=MusicBrainzOverrides(config),
+            evidence=musicbrainz_evidence(config, store),
+            versions=run_versions(config, run.run.id),
+        )
+        case = stages.save_file(pipeline, stages.decide_file(pipeline, path), run)
+        run.end(EXIT_STATUS[case.decision.state])
+    return case.decision
 
 
 def tools(config: Config) -> tuple[Tool, ...]:

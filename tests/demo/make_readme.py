@@ -1,4 +1,4 @@
-"""Writes what the demo prints into the README: `python tests/demo/make_readme.py`."""
+"""Writes a decision of the demo into the README: `python tests/demo/make_readme.py`."""
 
 import os
 import subprocess
@@ -18,4 +18,5 @@ printed = subprocess.run(
 ).stdout
 head, _, rest = README.read_text("utf-8").partition(BEFORE)
 tail = rest.partition(AFTER)[2]
-README.write_text(head + BEFORE + printed + AFTER + tail, "utf-8")
+decision = printed.split("\n\n")[2] + "\n"  # behind the introduction and the first file
+README.write_text(head + BEFORE + decision + AFTER + tail, "utf-8")

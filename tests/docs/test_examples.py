@@ -82,11 +82,6 @@ def test_the_prompts_examples_are_prompts(capsys: pytest.CaptureFixture[str]) ->
     )
 
 
-def test_the_readmes_library_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    run(blocks("README.md", "python")[0])
-    assert "accepted" in capsys.readouterr().out
-
-
 def test_the_bundle_of_the_docs_is_one() -> None:
     (document,) = blocks("docs/evidence.md", "jsonc")
     bundle = read_bundle(document)

@@ -267,11 +267,10 @@ def test_demo_decides_one_file_by_rules_and_one_by_the_recorded_model(canon: Can
     assert [line["state"] for line in lines] == ["decided", "decided"]
 
 
-def test_the_readme_shows_what_the_demo_prints(canon: Canon) -> None:
+def test_the_readme_shows_a_decision_of_the_demo(canon: Canon) -> None:
     readme = (REPOSITORY / "README.md").read_text("utf-8")
     shown = readme.partition("<!-- demo output -->\n```text\n")[2].partition("```\n")[0]
-    ran = canon("demo", COLUMNS="100")
-    assert shown == ran.out + ran.err
+    assert shown in canon("demo", COLUMNS="100").out.split("\n\n")
 
 
 def test_the_readme_gives_the_test_command_that_ci_runs() -> None:

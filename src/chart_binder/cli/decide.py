@@ -33,12 +33,11 @@ from chart_binder.domain.vocabulary import country_code
 from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text, read_file
 from chart_binder.jobs.decision import (
-    WAITING_STATES,
+    EXIT_STATUS,
     Case,
     Cause,
     Decision,
     FileOutcome,
-    State,
     tagged_year,
 )
 from chart_binder.jobs.gather import MAX_FAILED_LOOKUPS
@@ -74,7 +73,6 @@ if TYPE_CHECKING:
     from chart_binder.jobs.batch.report import BatchTally
     from chart_binder.store import Store
 
-_STATUS = dict.fromkeys(WAITING_STATES, 3) | {State.DECIDED: 0, State.ERROR: 1}
 _log = logging.getLogger(__name__)
 _OPENING = (
     "Two shipped files, decided by the whole pipeline. MusicBrainz' answers and one run of a model"
@@ -97,7 +95,7 @@ class _Results:
 
     def show(self, path: str, case: Case) -> None:
         """Print one case; `path` is as given."""
-        self.status = output.worst(self.status, _STATUS[case.decision.state])
+        self.status = output.worst(self.status, EXIT_STATUS[case.decision.state])
         with self.bar.hidden():
             if self.as_json:
                 fields = decision_text.decision_object(case.decision) | self.more(case)

@@ -48,6 +48,8 @@ class State(StrEnum):
 NOT_ATTEMPTED = (State.UNMATCHED, State.UNREADABLE, State.ERROR)
 """The states in which there was no evidence to decide on, or it was not looked into to its end."""
 WAITING_STATES = (State.REVIEW, State.UNDECIDED, State.UNMATCHED, State.UNREADABLE)
+EXIT_STATUS = dict.fromkeys(WAITING_STATES, 3) | {State.DECIDED: 0, State.ERROR: 1}
+"""The exit status of a command that decided one file."""
 
 
 def read_states(text: str, allowed: Collection[str] = tuple(State)) -> frozenset[str]:
