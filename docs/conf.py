@@ -57,7 +57,8 @@ def names(module: str) -> Iterator[str]:
     lazy = getattr(exported, "_EXPORTS", {"": getattr(exported, "__all__", ())})
     for name in sorted(name for group in lazy.values() for name in group):
         value = getattr(exported, name)
-        if callable(value):
+        is_of_react = module == "chart_binder" and value.__module__.startswith(f"{module}.react.")
+        if callable(value) and not is_of_react:
             is_class = inspect.isclass(value)
             directive, option = ("class", "   :members:\n") if is_class else ("function", "")
             yield f".. auto{directive}:: {module}.{name}\n{option}"
