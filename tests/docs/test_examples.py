@@ -133,7 +133,13 @@ def test_the_failures_of_the_page_are_those_that_servers_have() -> None:
 
 @pytest.mark.parametrize(
     ("name", "language"),
-    [("tags", "console"), ("undo", "console"), ("undo", "text"), ("questions", "text")],
+    [
+        ("library", "console"),
+        ("tags", "console"),
+        ("undo", "console"),
+        ("undo", "text"),
+        ("questions", "text"),
+    ],
 )
 def test_the_screens_of_a_users_page_are_printed(name: str, language: str) -> None:
     screens = (ROOT / "tests/integration/screens").glob("*.txt")

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _FAILED = 1
 _MINUTE = 1 / 60
 _KINDS = {
-    "sampler": ("sampler", "samplers"),
+    "compilation": ("compilation", "compilations"),
     "best-of": ("best-of", "best-ofs"),
     "undated": ("undated album", "undated albums"),
 }
@@ -99,7 +99,7 @@ class _Duration(click.ParamType[float]):
 )
 @options.option(
     "--order",
-    "What goes first: samplers, best-ofs and undated albums, or as folders are walked.",
+    "What goes first: compilations, best-ofs and undated albums, or folders as they are found.",
     type=click.Choice(["compilations", "path"]),
     default="compilations",
 )
@@ -141,7 +141,7 @@ def batch(
 ) -> int:
     """Decide every audio file of a library; the same call continues an earlier one.
 
-    Samplers, best-ofs and albums without a date go first (--order). Ctrl-C stops within two
+    Compilations, best-ofs and albums without a date go first (--order). Ctrl-C stops within two
     seconds. With -v each file is logged as it is finished.
 
     Exit status: 0 every file decided, 3 some wait for a person or are not written, 1 some failed, 2

@@ -21,7 +21,7 @@ from chart_binder.jobs.batch.items import (
 )
 from integration.services import flac
 
-SAMPLER, BEST_OF, UNDATED = Collection
+COMPILATION, BEST_OF, UNDATED = Collection
 PLAIN = TrackTags(title="t", artist="Queen", album="Innuendo", date="1991")
 QUEEN, ABBA = {"artist": "Queen"}, {"artist": "ABBA"}
 
@@ -30,11 +30,11 @@ QUEEN, ABBA = {"artist": "Queen"}, {"artist": "ABBA"}
     ("files", "kind"),
     [
         ([{}, {}], None),
-        ([{"is_compilation": True}], SAMPLER),
-        ([{"album_artist": "Various Artists"}], SAMPLER),
-        ([{"album_artist": "V.A."}], SAMPLER),
-        ([{"album_artist": "オムニバス"}], SAMPLER),
-        ([QUEEN, ABBA], SAMPLER),
+        ([{"is_compilation": True}], COMPILATION),
+        ([{"album_artist": "Various Artists"}], COMPILATION),
+        ([{"album_artist": "V.A."}], COMPILATION),
+        ([{"album_artist": "オムニバス"}], COMPILATION),
+        ([QUEEN, ABBA], COMPILATION),
         ([QUEEN | {"album_artist": "Queen"}, ABBA | {"album_artist": "Queen"}], None),
         ([QUEEN, {"artist": "Queen feat. David Bowie"}], None),
         ([QUEEN | {"album": None}, ABBA | {"album": None}], None),
@@ -59,7 +59,7 @@ def test_a_collection_is_known_by_its_tags(
 
 
 def order_of(music: Path, has_decisions: Callable[[Sequence[Path]], bool]) -> list[str]:
-    """Return the order in which three albums come, the last of which is a sampler."""
+    """Return the order in which three albums come, the last of which is a compilation."""
     for name, artists in (("a", ("Queen",)), ("b", ("ABBA",)), ("c", ("Queen", "ABBA"))):
         folder = music / name / "cd"  # so that folders are not neighbours
         folder.mkdir(parents=True, exist_ok=True)

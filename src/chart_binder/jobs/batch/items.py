@@ -1,6 +1,6 @@
 """The items of a batch: the albums of a library in an order, or JSON lines of another program.
 
-Samplers, best-ofs and albums without a date go first: their tags say least about when a track
+Compilations, best-ofs and albums without a date go first: their tags say least about when a track
 came out. How many requests a library takes is estimated by the tags alone.
 """
 
@@ -65,7 +65,7 @@ class Order(StrEnum):
 class Collection(StrEnum):
     """Why an album's own date says little about when its tracks came out."""
 
-    SAMPLER = "sampler"
+    COMPILATION = "compilation"
     BEST_OF = "best-of"
     UNDATED = "undated"
 
@@ -73,8 +73,7 @@ class Collection(StrEnum):
 def collection_of(files: Sequence[TrackTags]) -> Collection | None:
     """Return what kind of collection the files of one folder are, by some of their tags.
 
-    A sampler is marked as a compilation, or is by various artists, or has several artists and no
-    album artist.
+    A compilation is marked so, is by various artists, or has several artists and no album artist.
     """
     albums = {fold(tags.album or "") for tags in files}
     credited = {fold(tags.album_artist or "") for tags in files}
@@ -83,7 +82,7 @@ def collection_of(files: Sequence[TrackTags]) -> Collection | None:
     is_marked = any(tags.is_compilation for tags in files)
     is_various = any(is_various_name(tags.album_artist or "") for tags in files)
     if is_marked or is_various or is_mixed:
-        return Collection.SAMPLER
+        return Collection.COMPILATION
     if any(_BEST_OF.search(album) for album in albums):
         return Collection.BEST_OF
     return Collection.UNDATED if files and not any(tags.date for tags in files) else None
