@@ -304,8 +304,17 @@ def _write_object(report: WriteReport) -> dict[str, Any]:
 
 
 def _undo_object(report: WriteReport) -> dict[str, Any]:
-    names = ("why", "kept", "others", "decision_id", "run_id", "write_id", "lost", "changes")
-    return {"state": report.status, **{name: getattr(report, name) for name in names}}
+    return {
+        "state": report.status,
+        "why": report.why,
+        "kept": report.kept_keys,
+        "others": report.other_keys,
+        "decision_id": report.decision_id,
+        "run_id": report.run_id,
+        "write_id": report.write_id,
+        "lost": report.lost,
+        "changes": report.changes,
+    }
 
 
 _AGO = re.compile(r"(\d+) ?(m|min|h|d|w)")
