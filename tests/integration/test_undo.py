@@ -85,7 +85,7 @@ def test_what_others_changed_since_stays_and_is_shown(canon: Canon, songs: list[
         {"field": "PICTURE:1", "old": [], "new": ["(5032 bytes, 6618cd5f)"]},
     ]
     assert canon("verify", song, "--output=json").must_end(3).line["changes"] == others
-    canon("verify", song).must_end(3, "other tags than those that were written changed since")
+    canon("verify", song).must_end(3, "only tags that were not written have changed since")
     line = canon("undo", song, "--output=json").must_end(0).line
     assert (line["state"], line["others"], line["kept"]) == ("undone", others, [])
     audio = FLAC(song)
@@ -143,7 +143,7 @@ def test_what_a_later_run_wrote_is_not_called_a_change_by_others(
     later = canon("verify", songs[0], "--output=json").must_end(0).line["run_id"]
     written = [song.read_bytes() for song in songs]
     for option in ("--dry-run", "--keep-mtime"):
-        reason = f"run {later} wrote its tags since: `canon undo {later}` first"
+        reason = f"run {later} has written its tags since: `canon undo {later}` first"
         canon("undo", first, option).must_end(3, reason)
     assert [song.read_bytes() for song in songs] == written
     assert states(canon, first, "--dry-run", "--force") == ["planned"] * 3

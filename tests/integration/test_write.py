@@ -171,7 +171,7 @@ def test_a_decision_without_its_evidence_is_not_written(
 ) -> None:
     in_store(home, "DELETE FROM evidence")
     (line,) = canon("write", song, "--output=json").must_end(3).lines
-    assert line["why"] == "what it was decided by is not in the store: decide again"
+    assert line["why"] == "its evidence is not in the store: decide again"
 
 
 def test_a_file_that_means_another_recording_since_is_refused(canon: Canon, song: Path) -> None:
@@ -268,7 +268,7 @@ def test_verify_tells_other_audio_from_other_tags(canon: Canon, song: Path, home
     (line,) = (ran := canon("verify", song, "--output=json")).lines
     assert (ran.status, line["state"]) == (1, "audio differs")
     for options in ((), ("--dry-run",), ("--force",)):
-        canon("undo", *options).must_end(3, "its audio is not that which the tags were written for")
+        canon("undo", *options).must_end(3, "its audio is not the audio that the tags")
     assert song.read_bytes() == content
     song.unlink()
     assert canon("verify", song).status == 1

@@ -159,7 +159,7 @@ def test_a_name_that_two_lines_have_is_refused_with_both() -> None:
     *_, last = read = list(read_golden(lines))
     assert [isinstance(one, GoldenCase) for one in read] == [True, True, True, False]
     assert isinstance(last, InvalidLine)
-    assert (last.line, last.problem) == (5, "id: 'x' is that of line 1 too; each needs its own")
+    assert (last.line, last.problem) == (5, "id: line 1 has 'x' too")
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_a_name_that_two_lines_have_is_refused_with_both() -> None:
                 ("rr_mbid", "A.1"),
             )
         ],
-        (line(crg_mbid=None, rr_acceptable=["A.1"]), "rr_mbid or rr_acceptable is given beside"),
+        (line(crg_mbid=None, rr_acceptable=["A.1"]), "rr_mbid or rr_acceptable contradicts"),
         *[
             (line(**ALL | {field: rule}), f"expected.{field}: found {rule!r}; allowed are {first}")
             for field, first, rules in (
@@ -252,13 +252,13 @@ def test_lists_are_read_as_they_are_exported(content: bytes) -> None:
     ("content", "problem"),
     [
         (b" \n\n", "list.csv: the header has nothing; artist, title and year are needed"),
-        (HEAD, "has a header and no rows"),
+        (HEAD, "has a header but no rows"),
         (b"artist,title\na,b\n", "the header has 'artist', 'title'; artist, title"),
         (b"artist,title,year,Year\na,b,1,2\n", "are needed, once each"),
         (b"Queen,Innuendo,1991\n", "has 'queen', 'innuendo', '1991'; artist"),
         (HEAD + b"a,b,1991\nBeyonc\xe9,c,2003\n", "line 3 is not UTF-8: save the list"),
         (b"PK\x03\x04\xff\xfe", "line 1 is not UTF-8"),
-        (HEAD + b'a,"b,1991\n', "is no CSV"),
+        (HEAD + b'a,"b,1991\n', "is not CSV"),
     ],
 )
 def test_what_is_no_list_is_refused_with_the_reason(content: bytes, problem: str) -> None:

@@ -18,11 +18,11 @@ from chart_binder.jobs.listing import (
     KEYS,
     ListedDecision,
     audit_report,
-    judge,
-    judged,
+    audit_verdicts,
     listing,
     read_query,
     sample,
+    save_audit,
     smart_playlist,
     wilson_interval,
 )
@@ -139,16 +139,16 @@ def test_verdicts_give_the_share_of_errors_by_rule(library: Store) -> None:
     rows = found(library, "state:decided")
     said = (AuditVerdict.RIGHT, AuditVerdict.WRONG, AuditVerdict.UNSURE)
     for row, verdict in zip(rows, said, strict=True):
-        judge(library, row, AuditVerdict.WRONG)  # and thought better of
-        judge(library, row, verdict)
+        save_audit(library, row, AuditVerdict.WRONG)  # and thought better of
+        save_audit(library, row, verdict)
     put(library, "a/queen", case_of("lead-bohemian", {}))  # decided again, and alike
-    report = audit_report(found(library), judged(library))
+    report = audit_report(found(library), audit_verdicts(library))
     (rule,) = report.rules
     assert (rule.rule, rule.right, rule.wrong, rule.unsure) == ("ALBUM_LEAD_WINDOW", 1, 1, 1)
     assert (rule.share, report.left) == (0.5, 3)
     assert (rule.low, rule.high) == wilson_interval(1, 2)
     put(library, "b/nirvana", case_of("lead-kessoku", {}))  # decided again, for another group
-    assert audit_report(found(library), judged(library)).all.wrong == 0
+    assert audit_report(found(library), audit_verdicts(library)).total.wrong == 0
 
 
 def test_a_smart_playlist_has_conditions_on_tags() -> None:

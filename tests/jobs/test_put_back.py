@@ -40,7 +40,7 @@ from jobs.resaving import (
 )
 
 ID3_EDITS = {edit.name: edit for edit in EDITS if ".mp3" in edit.suffixes}
-OTHER_AUDIO = "its audio is not that which the tags were written for"
+OTHER_AUDIO = "its audio is not the audio that the tags were written for"
 
 
 def differences(store: Store, folder: Path, step: int) -> Iterator[str]:

@@ -61,7 +61,7 @@ TAKEN = ChosenIds(RECORDING, GROUP, RELEASE, "evh=1")
         (Decision(State.ERROR, error="asleep"), None, "error: asleep"),
         (Decision(State.UNDECIDED, rationale="dim"), None, "undecided: dim"),
         (Decision(State.UNDECIDED, rationale="dim"), ACCEPT, "nothing was decided: dim"),
-        (Decision(State.DECIDED, "rules", "group-7"), None, "'group-7' is no MusicBrainz id"),
+        (Decision(State.DECIDED, "rules", "group-7"), None, "'group-7' is not a MusicBrainz id"),
     ],
 )
 def test_writable_ids(

@@ -240,19 +240,21 @@ def audit(
         if asks or by or size:
             drawn = listing.sample(rows, size or _SAMPLE, seed, is_by_rule=by is not None)
         else:
-            said = listing.judged(store)
-            drawn = [row for row in rows if listing.outcome(row.record, row.decision) in said]
+            said = listing.audit_verdicts(store)
+            drawn = [
+                row for row in rows if listing.audited_outcome(row.record, row.decision) in said
+            ]
         if asks:
             _walk(store, drawn)
-        found = listing.audit_report(drawn, listing.judged(store))
+        found = listing.audit_report(drawn, listing.audit_verdicts(store))
     session.show(found, report_lines(found))
     output.print_next(options.same_call(removed="--report") if found.left else "")
     return skipped.status or (3 if found.left else 0)
 
 
 def _walk(store: "Store", drawn: Sequence[listing.ListedDecision]) -> None:
-    said = listing.judged(store)
-    left = [row for row in drawn if listing.outcome(row.record, row.decision) not in said]
+    said = listing.audit_verdicts(store)
+    left = [row for row in drawn if listing.audited_outcome(row.record, row.decision) not in said]
     given: set[int] = set()
     number = 0
     while number < len(left) or number - 1 in given:
@@ -270,7 +272,7 @@ def _walk(store: "Store", drawn: Sequence[listing.ListedDecision]) -> None:
                 store.audits.take_back(left[number].record.id)
                 output.print_lines(["taken back"])
         elif key in _VERDICTS:
-            listing.judge(store, left[number], _VERDICTS[key])
+            listing.save_audit(store, left[number], _VERDICTS[key])
             output.print_lines([f"kept: {_VERDICTS[key].value}"])
             given.add(number)
             number += 1
@@ -490,7 +492,7 @@ def report_lines(report: listing.AuditReport) -> Iterator[str]:
         yield "no decision was judged"
         return
     head = ("rule", "right", "wrong", "unsure", "errors", "95 % interval")
-    yield from output.table([head, *map(_error_cells, (*report.rules, report.all))])
+    yield from output.table([head, *map(_error_cells, (*report.rules, report.total))])
 
 
 def _error_cells(row: listing.RuleErrors) -> tuple[object, ...]:

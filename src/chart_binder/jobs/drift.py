@@ -1,4 +1,4 @@
-"""Compare stored decisions with those that `canon batch --frozen` would store in their place."""
+"""Compare stored decisions with those that `canon batch --frozen` would replace them with."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -20,9 +20,9 @@ _OPEN = (*NOT_ATTEMPTED, State.UNDECIDED)
 
 
 class DriftCause(StrEnum):
-    """Why a decision would differ.
+    """Why a new decision differs from the stored one.
 
-    `DAMAGE`: it cannot be read. `MODEL`: a model with other settings answered since.
+    `DAMAGE`: the stored one cannot be read. `MODEL`: a model with other settings answered since.
     """
 
     DAMAGE = "damage"
@@ -33,7 +33,7 @@ class DriftCause(StrEnum):
 
 
 class DriftState(StrEnum):
-    """How a decision compares with a batch's, which may ask a model or lack evidence."""
+    """How a stored decision compares with the one that the batch would come to."""
 
     UNCHANGED = "unchanged"
     DIFFERS = "differs"
@@ -44,9 +44,9 @@ class DriftState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A stored decision on a file, `before` and `after` by `evidence`.
+    """A file with its stored decision, `before`, and the new one, `after`, on `evidence`.
 
-    `why` says why it failed, or what is damaged; then there may be no `record` and no `before`.
+    `why` says what failed or is damaged; `record` and `before` may be absent then.
     """
 
     path: Path
@@ -61,9 +61,9 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class DriftCheck:
-    """Decides files again as a frozen, dry batch does, but asks no model: `answers` are kept.
+    """Decides files again as a frozen dry batch does, but with stored `answers` instead of a model.
 
-    `resume` tells which files that batch would pass over.
+    `resume` knows the files that the batch would skip.
     """
 
     store: "Store"
@@ -72,7 +72,7 @@ class DriftCheck:
     answers: AdjudicationCache
 
     def compare(self, path: Path, latest: DecisionRecord | UnreadDecision) -> Drift:
-        """Compare the latest decision on a file that exists. Raises `StoreError`."""
+        """Compare the latest decision on an existing file. Raises `StoreError`."""
         record = latest if isinstance(latest, DecisionRecord) else None
         stored = Drift(path, DriftState.UNCHANGED, record)
         try:
@@ -112,13 +112,13 @@ class DriftCheck:
         )
 
     def _decide_again(self, stored: Drift) -> FileOutcome | None:
-        """Return what the batch would come to, `None` if it would ask a model first."""
+        """Return the outcome that the batch would have, or None if it would ask a model."""
         album = self.worker.gather(Album((stored.path,)))
         for case in album.open_cases:
             answer = stored.before.adjudication if stored.before else None
             adjudicator = stored.record.adjudicator if stored.record else None
-            is_of_today = adjudicator == self.worker.pipeline.versions.adjudicator
-            if not (is_of_today and answer and is_answer(answer)):
+            is_current = adjudicator == self.worker.pipeline.versions.adjudicator
+            if not (is_current and answer and is_answer(answer)):
                 answer = self.answers.get(case.evidence_hash)
             return self.worker.apply_answer(case, answer) if answer else None
         return album.outcomes[0]
@@ -126,8 +126,8 @@ class DriftCheck:
     def _causes(
         self, record: DecisionRecord, before: Decision, after: Decision
     ) -> tuple[DriftCause, ...]:
-        is_overruled = "override" in (before.decided_by, after.decided_by)
-        if is_overruled or before.overruled_at != after.overruled_at:
+        is_by_override = "override" in (before.decided_by, after.decided_by)
+        if is_by_override or before.overruled_at != after.overruled_at:
             return (DriftCause.OVERRIDE,)
         causes = []
         if before.evidence_hash != after.evidence_hash:
@@ -140,7 +140,7 @@ class DriftCheck:
 
 
 def _result(decision: Decision) -> tuple[object, ...]:
-    """Return what is compared of a decision."""
+    """Return the parts of a decision that are compared."""
     state = "open" if decision.state in _OPEN else decision.state.value
     first = decision.first_release
     dated = (first.date, first.year_certain) if first else None

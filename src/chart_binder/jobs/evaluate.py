@@ -1,6 +1,6 @@
-"""Score decisions on a golden file, and compare first releases with the years of a list.
+"""Score decisions on a golden file, and compare first releases with the years in a list.
 
-The list may be wrong, too: the report says how far apart the two are.
+As the list may be wrong too, its report only says how far the years differ.
 """
 
 import csv
@@ -27,13 +27,13 @@ from chart_binder.rules import representative
 from chart_binder.rules.decide import MANUAL_OVERRIDE
 from chart_binder.rules.premiere import RULES, STATED_PREMIERE
 
-_OPEN = ":INDETERMINATE"
+_OPEN_CRG, _OPEN_RR = "CRG:INDETERMINATE", "RR:INDETERMINATE"
 CRG_RULES = (
     f"CRG:{MANUAL_OVERRIDE}",
     *(code for code, _ in RULES),
     STATED_PREMIERE,
     f"CRG:{LLM_ADJUDICATION}",
-    f"CRG{_OPEN}",
+    _OPEN_CRG,
 )
 RR_RULES = (
     f"RR:{MANUAL_OVERRIDE}",
@@ -41,20 +41,20 @@ RR_RULES = (
     representative.WORLD_EARLIEST,
     representative.REISSUE_FILTER_APPLIED,
     f"RR:{LLM_ADJUDICATION}",
-    f"RR{_OPEN}",
+    _OPEN_RR,
 )
 
 
 _EntityId = Annotated[str, msgspec.Meta(pattern=r"\S")]
-"""An id; a blank one is refused, for it may be a gap as well as a null."""
+"""An id; a blank id is refused, because it could mean a forgotten value as well as null."""
 _Date = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}(-(0[1-9]|1[0-2])(-[0-3][0-9])?)?$")]
 
 
-_NOT_OPEN = "expected.{field} is given beside a crg_mbid of null, which means: open"
+_NOT_OPEN = "expected.{field} contradicts the crg_mbid of null, which means that the case is open"
 
 
 class ExpectedRelease(msgspec.Struct, frozen=True):
-    """The expected first release; without `release_group_mbid` its group is not scored."""
+    """The expected first release; its group is scored only if `release_group_mbid` is set."""
 
     date: _Date
     year_certain: bool
@@ -62,7 +62,7 @@ class ExpectedRelease(msgspec.Struct, frozen=True):
 
 
 class ExpectedDecision(msgspec.Struct, frozen=True):
-    """The expected decision; null means that it stays open. What is absent is not scored."""
+    """The expected decision: null means that the case stays open, absent that it is not scored."""
 
     crg_mbid: _EntityId | None
     rr_mbid: _EntityId | UnsetType | None = UNSET
@@ -73,15 +73,15 @@ class ExpectedDecision(msgspec.Struct, frozen=True):
 
     @property
     def releases(self) -> frozenset[str | None] | None:
-        """The right releases, `None` among them if none is right; absent if any is."""
+        """The right releases, `{None}` if no release is right, or None if any release is."""
         if self.rr_mbid is UNSET and self.rr_acceptable is UNSET:
             return None
-        named = {self.rr_mbid or None, *(self.rr_acceptable or ())}
-        return frozenset(named - {None} or {None})
+        releases = {self.rr_mbid or None, *(self.rr_acceptable or ())}
+        return frozenset(releases - {None} or {None})
 
 
 class GoldenCase(msgspec.Struct, frozen=True):
-    """One case, and its line, counted from 1."""
+    """A case; lines count from 1."""
 
     line: int
     name: str
@@ -90,7 +90,7 @@ class GoldenCase(msgspec.Struct, frozen=True):
 
 
 class InvalidLine(msgspec.Struct, frozen=True):
-    """A line that is no case, and the reason."""
+    """A line that cannot be read as a case, and the reason."""
 
     line: int
     problem: str
@@ -103,17 +103,17 @@ class _GoldenLine(msgspec.Struct):
 
 
 def read_golden(lines: Iterable[bytes]) -> Iterator[GoldenCase | InvalidLine]:
-    """Yield the case, or the error, of every line that is not blank; no two may have one name."""
-    named: dict[str, int] = {}
+    """Yield the case or the problem of every line that is not blank; names must be unique."""
+    lines_by_name: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
         text = line.removeprefix(BOM_UTF8) if number == 1 else line
         if not text.strip():
             continue
         case = _golden_case(number, text)
-        first = named.setdefault(case.name, number) if isinstance(case, GoldenCase) else number
-        if isinstance(case, GoldenCase) and first != number:
-            problem = f"id: {case.name!r} is that of line {first} too; each needs its own"
-            case = InvalidLine(number, problem)
+        if isinstance(case, GoldenCase):
+            first = lines_by_name.setdefault(case.name, number)
+            if first != number:
+                case = InvalidLine(number, f"id: line {first} has {case.name!r} too")
         yield case
 
 
@@ -131,55 +131,55 @@ def _golden_case(number: int, line: bytes) -> GoldenCase | InvalidLine:
     return GoldenCase(number, non_blank(read.id) or f"line {number}", bundle, expected)
 
 
-def _expected(found: ExpectedDecision) -> ExpectedDecision:
-    """Return the expectation with normalized ids. Raises `ValueError`."""
-    is_open = found.crg_mbid is None
-    for field, known in (("crg_rule", CRG_RULES), ("rr_rule", RR_RULES)):
-        code = getattr(found, field)
-        if code and code not in known:
-            raise ValueError(f"expected.{field}: found {code!r}; allowed are {', '.join(known)}")
-        if code and is_open and not code.endswith(_OPEN):
+def _expected(expected: ExpectedDecision) -> ExpectedDecision:
+    """Return the expected decision with normalized ids. Raises `ValueError` for a contradiction."""
+    is_open = expected.crg_mbid is None
+    for field, rules in (("crg_rule", CRG_RULES), ("rr_rule", RR_RULES)):
+        code = getattr(expected, field)
+        if code and code not in rules:
+            raise ValueError(f"expected.{field}: found {code!r}; allowed are {', '.join(rules)}")
+        if code and is_open and code not in (_OPEN_CRG, _OPEN_RR):
             raise ValueError(_NOT_OPEN.format(field=f"{field} {code!r}"))
-    if is_open and (found.rr_mbid or found.rr_acceptable):
+    if is_open and (expected.rr_mbid or expected.rr_acceptable):
         raise ValueError(_NOT_OPEN.format(field="rr_mbid or rr_acceptable"))
-    first, acceptable = found.first_release, found.rr_acceptable
+    first, acceptable = expected.first_release, expected.rr_acceptable
     if isinstance(first, ExpectedRelease):
         group = _bare(first.release_group_mbid)
         first = msgspec.structs.replace(first, release_group_mbid=group)
     return msgspec.structs.replace(
-        found,
-        crg_mbid=_bare(found.crg_mbid),
-        rr_mbid=_bare(found.rr_mbid),
+        expected,
+        crg_mbid=_bare(expected.crg_mbid),
+        rr_mbid=_bare(expected.rr_mbid),
         rr_acceptable=tuple(map(bare_id, acceptable)) if acceptable else acceptable,
         first_release=first,
     )
 
 
-def _bare(written: str | UnsetType | None) -> str | UnsetType | None:
-    return bare_id(written) if isinstance(written, str) else written
+def _bare(mbid: str | UnsetType | None) -> str | UnsetType | None:
+    return bare_id(mbid) if isinstance(mbid, str) else mbid
 
 
 _DECODER = msgspec.json.Decoder(_GoldenLine)
 
 
 class Grade(StrEnum):
-    """The score of a decision."""
+    """The grade of a decision, or of a part of it."""
 
     RIGHT = "right"
     WRONG = "wrong"
     OPEN = "open"
-    """Not decided, though it should be."""
+    """The case is not decided, although it should be."""
     FAILED = "failed"
     """The adjudicator could not be asked."""
     UNSCORED = "unscored"
-    """Nothing is expected, or another mark already says it."""
+    """The case expects nothing, or another grade covers it."""
 
 
-_UNBLAMED = frozenset({Grade.RIGHT, Grade.UNSCORED})
+_FAULTLESS = frozenset({Grade.RIGHT, Grade.UNSCORED})
 
 
 class ScoredCase(msgspec.Struct, frozen=True):
-    """One case, decided and scored; `path` are the rules that were tried."""
+    """A case with its decision and grades; `path` has the rules that were tried."""
 
     line: int
     id: str
@@ -195,15 +195,15 @@ class ScoredCase(msgspec.Struct, frozen=True):
 
     @property
     def mark(self) -> Grade:
-        """The worst of its marks: wrong, else open, else right."""
-        blamed = {self.crg, self.rr, self.first} - _UNBLAMED
-        if self.is_by_another_rule or blamed - {Grade.OPEN}:
+        """The worst of its grades: wrong, else open, else right."""
+        faults = {self.crg, self.rr, self.first} - _FAULTLESS
+        if self.is_by_another_rule or faults - {Grade.OPEN}:
             return Grade.WRONG
-        return Grade.OPEN if blamed else Grade.RIGHT
+        return Grade.OPEN if faults else Grade.RIGHT
 
 
 class ScoreTotals(msgspec.Struct, frozen=True):
-    """Counts of scores; `accuracy` is the share right of all, `precision` of right and wrong."""
+    """Counts of grades; `accuracy` is the share of right ones, `precision` without open cases."""
 
     cases: int
     right: int
@@ -215,7 +215,7 @@ class ScoreTotals(msgspec.Struct, frozen=True):
 
 
 class FirstReleaseTotals(msgspec.Struct, frozen=True):
-    """Counts of first releases: right ones, and what is wrong with others (a certain year)."""
+    """Counts of first releases, right and by fault; `wrong_year` counts certain years only."""
 
     cases: int
     right: int
@@ -227,7 +227,7 @@ class FirstReleaseTotals(msgspec.Struct, frozen=True):
 
 
 class RuleRow(msgspec.Struct, frozen=True):
-    """The counts for one rule: expected of it (`open` of these), decided by it, right and wrong."""
+    """The counts for a rule: cases that expect it, `open` ones of these, and those it decided."""
 
     rule: str
     expected: int
@@ -238,7 +238,7 @@ class RuleRow(msgspec.Struct, frozen=True):
 
 
 class EvaluationReport(msgspec.Struct, frozen=True):
-    """The score of a golden file."""
+    """The scores of a golden file."""
 
     first_release: FirstReleaseTotals
     crg: ScoreTotals
@@ -246,13 +246,13 @@ class EvaluationReport(msgspec.Struct, frozen=True):
     rightly_open: int
     rules: tuple[RuleRow, ...]
     wrong: tuple[ScoredCase, ...]
-    """The cases that are not as expected, other than open ones."""
+    """The cases that are not as expected, without open ones."""
     open: tuple[ScoredCase, ...]
     ill_formed: tuple[InvalidLine, ...]
 
     @property
     def status(self) -> int:
-        """The exit status: 1 if something is wrong, 3 if something is open unexpectedly, else 0."""
+        """The exit status: 1 if a case is wrong, 3 if one is unexpectedly open, otherwise 0."""
         return 1 if self.wrong or self.ill_formed else 3 if self.open else 0
 
 
@@ -263,49 +263,49 @@ def evaluate(
     crg, rr = Counter[Grade](), Counter[Grade]()
     counts: Counter[str] = Counter()
     rules: Counter[tuple[str, str]] = Counter()
-    blamed: defaultdict[Grade, list[ScoredCase]] = defaultdict(list)
+    faulty: defaultdict[Grade, list[ScoredCase]] = defaultdict(list)
     ill_formed: list[InvalidLine] = []
-    for case in golden:
-        if isinstance(case, InvalidLine):
-            ill_formed.append(case)
+    for golden_case in golden:
+        if isinstance(golden_case, InvalidLine):
+            ill_formed.append(golden_case)
             continue
-        one = score(case, decide(case.bundle))
-        crg[one.crg] += 1
-        rr[one.rr] += 1
-        defects = _first_defects(one.expected.first_release, one.decision.first_release)
-        counts.update((one.first, *defects))
-        counts["cases"] += one.first is not Grade.UNSCORED
-        rules.update(_rule_counts(one))
-        counts["rightly_open"] += one.crg is Grade.RIGHT and not one.expected.crg_mbid
-        if one.mark is not Grade.RIGHT:
-            blamed[one.mark].append(one)
-    firsts = (counts[name] for name in FirstReleaseTotals.__struct_fields__)
+        case = score(golden_case, decide(golden_case.bundle))
+        crg[case.crg] += 1
+        rr[case.rr] += 1
+        faults = _first_release_faults(case.expected.first_release, case.decision.first_release)
+        counts.update((case.first, *faults))
+        counts["cases"] += case.first is not Grade.UNSCORED
+        rules.update(_rule_counts(case))
+        counts["rightly_open"] += case.crg is Grade.RIGHT and not case.expected.crg_mbid
+        if case.mark is not Grade.RIGHT:
+            faulty[case.mark].append(case)
+    first_release = (counts[name] for name in FirstReleaseTotals.__struct_fields__)
     return EvaluationReport(
-        first_release=FirstReleaseTotals(*firsts),
-        crg=_tally(crg),
-        rr=_tally(rr),
+        first_release=FirstReleaseTotals(*first_release),
+        crg=_totals(crg),
+        rr=_totals(rr),
         rightly_open=counts["rightly_open"],
         rules=tuple(_rows(rules)),
-        wrong=tuple(blamed[Grade.WRONG]),
-        open=tuple(blamed[Grade.OPEN]),
+        wrong=tuple(faulty[Grade.WRONG]),
+        open=tuple(faulty[Grade.OPEN]),
         ill_formed=tuple(ill_formed),
     )
 
 
 def score(golden: GoldenCase, case: Case) -> ScoredCase:
-    """Score one decision; an answer for review counts as open, a release of a wrong group not."""
+    """Grade a decision; one for review counts as open, the release of a wrong group not at all."""
     decision, expected = case.decision, golden.expected
-    crg = _mark(decision, decision.crg_mbid, frozenset({expected.crg_mbid}))
+    crg = _grade(decision, decision.crg_mbid, frozenset({expected.crg_mbid}))
     rr = Grade.UNSCORED
     if crg is Grade.RIGHT and expected.crg_mbid and expected.releases is not None:
-        rr = _mark(decision, decision.rr_mbid, expected.releases)
+        rr = _grade(decision, decision.rr_mbid, expected.releases)
     return ScoredCase(
         line=golden.line,
         id=golden.name,
         name=golden.bundle.name,
         crg=crg,
         rr=rr,
-        first=_first_mark(decision, expected),
+        first=_first_release_grade(decision, expected),
         expected=expected,
         decision=decision,
         path=case.verdict.path if case.verdict else (),
@@ -314,7 +314,7 @@ def score(golden: GoldenCase, case: Case) -> ScoredCase:
         and decision.state is State.DECIDED
         and (
             expected.crg_rule not in (None, decision.crg_rule)
-            or (rr in _UNBLAMED and expected.rr_rule not in (None, decision.rr_rule))
+            or (rr in _FAULTLESS and expected.rr_rule not in (None, decision.rr_rule))
         ),
         titles={
             bare_id(group.mb_rg_id): group.title or group.mb_rg_id for group in golden.bundle.groups
@@ -322,82 +322,75 @@ def score(golden: GoldenCase, case: Case) -> ScoredCase:
     )
 
 
-def _first_mark(decision: Decision, expected: ExpectedDecision) -> Grade:
+def _first_release_grade(decision: Decision, expected: ExpectedDecision) -> Grade:
     if expected.first_release is UNSET:
         return Grade.UNSCORED
     if decision.state is State.ERROR and decision.first_release is None:
         return Grade.FAILED
-    defects = [*_first_defects(expected.first_release, decision.first_release)]
-    return Grade.WRONG if defects else Grade.RIGHT
+    faults = [*_first_release_faults(expected.first_release, decision.first_release)]
+    return Grade.WRONG if faults else Grade.RIGHT
 
 
-def _first_defects(
-    expected: ExpectedRelease | UnsetType | None, found: FirstRelease | None
+def _first_release_faults(
+    expected: ExpectedRelease | UnsetType | None, first: FirstRelease | None
 ) -> Iterator[str]:
-    """Yield the fields of `FirstReleaseTotals` in which a first release counts as wrong."""
+    """Yield the fields of `FirstReleaseTotals` that count a first release as faulty."""
     if expected is UNSET:
         return
-    if expected is None or found is None:
-        if (expected, found) != (None, None):
+    if expected is None or first is None:
+        if (expected, first) != (None, None):
             yield "wrong_date"
-            if found and found.year_certain:
+            if first and first.year_certain:
                 yield "wrong_year"
         return
-    if found.date != expected.date:
+    if first.date != expected.date:
         yield "wrong_date"
-    group = found.release_group_mbid and bare_id(found.release_group_mbid)
+    group = first.release_group_mbid and bare_id(first.release_group_mbid)
     if expected.release_group_mbid is not UNSET and group != expected.release_group_mbid:
         yield "wrong_group"
-    if found.year_certain and found.date[:4] != expected.date[:4]:
+    if first.year_certain and first.date[:4] != expected.date[:4]:
         yield "wrong_year"
-    if found.year_certain is not expected.year_certain:
-        yield "wrongly_certain" if found.year_certain else "wrongly_uncertain"
+    if first.year_certain is not expected.year_certain:
+        yield "wrongly_certain" if first.year_certain else "wrongly_uncertain"
 
 
-def _mark(decision: Decision, found: str | None, right: frozenset[str | None]) -> Grade:
+def _grade(decision: Decision, mbid: str | None, right: frozenset[str | None]) -> Grade:
     if decision.state is State.ERROR:
         return Grade.FAILED
-    answer = bare_id(found) if found and decision.state is State.DECIDED else None
+    answer = bare_id(mbid) if mbid and decision.state is State.DECIDED else None
     if answer in right:
         return Grade.RIGHT
     return Grade.WRONG if answer else Grade.OPEN
 
 
-def _tally(count: Counter[Grade]) -> ScoreTotals:
-    right, wrong = count[Grade.RIGHT], count[Grade.WRONG]
-    cases, answered = count.total() - count[Grade.UNSCORED], right + wrong
+def _totals(grades: Counter[Grade]) -> ScoreTotals:
+    right, wrong = grades[Grade.RIGHT], grades[Grade.WRONG]
+    cases, answered = grades.total() - grades[Grade.UNSCORED], right + wrong
     accuracy = right / cases if cases else None
     precision = right / answered if answered else None
-    return ScoreTotals(
-        cases,
-        right,
-        wrong,
-        count[Grade.OPEN],
-        count[Grade.FAILED],
-        accuracy,
-        precision,
-    )
+    counts = (cases, right, wrong, grades[Grade.OPEN], grades[Grade.FAILED])
+    return ScoreTotals(*counts, accuracy, precision)
 
 
-def _rule_counts(one: ScoredCase) -> Iterator[tuple[str, str]]:
-    """Yield what one case adds to the rows of rules, as rule and column."""
-    expected, decision = one.expected, one.decision
-    rr = one.rr if expected.crg_mbid else one.crg
+def _rule_counts(case: ScoredCase) -> Iterator[tuple[str, str]]:
+    """Yield the rule and the column of every count that a case adds to the rows of rules."""
+    expected, decision = case.expected, case.decision
+    rr = case.rr if expected.crg_mbid else case.crg
     crg_rule, rr_rule = decision.crg_rule, decision.rr_rule
     if decision.state is State.REVIEW and decision.decided_by == "rules":  # only proposed
-        crg_rule, rr_rule = f"CRG{_OPEN}", f"RR{_OPEN}"
-    for wanted, found, mark in (
-        (expected.crg_rule, crg_rule, one.crg),
+        crg_rule, rr_rule = _OPEN_CRG, _OPEN_RR
+    for expected_rule, rule, grade in (
+        (expected.crg_rule, crg_rule, case.crg),
         (expected.rr_rule, rr_rule, rr),
     ):
-        if wanted:
-            yield wanted, "expected"
-            if mark is Grade.OPEN:
-                yield wanted, "open"
-        if found and one.crg is not Grade.FAILED:  # a failure does not even leave a case open
-            yield found, "decided"
-            if mark in (Grade.RIGHT, Grade.WRONG):
-                yield found, mark.value
+        if expected_rule:
+            yield expected_rule, "expected"
+            if grade is Grade.OPEN:
+                yield expected_rule, "open"
+        if rule and case.crg is not Grade.FAILED:  # a failed case is not even open
+            yield rule, "decided"
+            if grade in (Grade.RIGHT, Grade.WRONG):
+                yield rule, grade.value
 
 
 def _rows(count: Counter[tuple[str, str]]) -> list[RuleRow]:
@@ -408,17 +401,17 @@ def _rows(count: Counter[tuple[str, str]]) -> list[RuleRow]:
     return sorted(rows, key=lambda row: (row.rule.partition(":")[0], -row.decided, row.rule))
 
 
-# First releases against the years of a list: CSV with artist, title, year and, if known, isrc.
+# First releases compared with a list: CSV with artist, title, year and optionally isrc.
 
 _NEEDED = ("artist", "title", "year")
 _DELIMITERS = (",", ";", "\t")
 _FIRST_YEAR, _LAST_YEAR = 1860, 2100
-"""The first recording of a human voice that is preserved is of 1860."""
+"""The oldest preserved recording of a human voice is from 1860."""
 _CLOSE, _FAR = 1, 2
 
 
 class ListedYear(msgspec.Struct, frozen=True):
-    """A row of the list, with its line counted from 1."""
+    """A row of the list; lines count from 1."""
 
     line: int
     artist: str
@@ -428,7 +421,7 @@ class ListedYear(msgspec.Struct, frozen=True):
 
 
 class ComparedYear(msgspec.Struct, frozen=True):
-    """A row with what was decided, `off` years later than listed, or the `problem`."""
+    """A row with its first release, which is `off` years after the listed one, or its `problem`."""
 
     row: ListedYear
     first_release: FirstRelease | None
@@ -437,7 +430,7 @@ class ComparedYear(msgspec.Struct, frozen=True):
 
 
 class YearShares(msgspec.Struct, frozen=True):
-    """How many of `rows` have the list's year, or are near or far; without rows no shares."""
+    """The numbers and shares of rows with the listed year and near it; no shares without rows."""
 
     rows: int
     exact: int
@@ -449,7 +442,7 @@ class YearShares(msgspec.Struct, frozen=True):
 
 
 class YearReport(msgspec.Struct, frozen=True):
-    """The comparison of a list, with the rows that are furthest off and those without a year."""
+    """The comparison with a list, with its worst rows and those without a year."""
 
     rows: int
     share_decided: float
@@ -464,12 +457,12 @@ class YearReport(msgspec.Struct, frozen=True):
 
     @property
     def status(self) -> int:
-        """The exit status: 1 if a look-up failed or a line is ill-formed, 3 if a year lacks."""
+        """The exit status: 1 if a look-up failed or a line is invalid, 3 if a year is missing."""
         return 1 if self.failed or self.ill_formed else 3 if self.without_year else 0
 
 
 def read_years(content: bytes, name: str) -> Iterator[ListedYear | InvalidLine]:
-    """Yield the rows of a list, and the lines that are none. Raises `CanonError` for no list."""
+    """Yield the rows of a list and its invalid lines. Raises `CanonError` if it is not a list."""
     try:
         lines = content.decode("utf-8-sig").splitlines(keepends=True)
     except UnicodeDecodeError as error:
@@ -481,7 +474,7 @@ def read_years(content: bytes, name: str) -> Iterator[ListedYear | InvalidLine]:
     count = 0
     try:
         header = [value.strip().casefold() for value in next(filled, [])]
-        if any(header.count(each) != 1 for each in _NEEDED) or header.count("isrc") > 1:
+        if any(header.count(name) != 1 for name in _NEEDED) or header.count("isrc") > 1:
             raise CanonError(
                 f"{name}: the header has {', '.join(map(repr, header)) or 'nothing'}; artist, title"
                 " and year are needed, once each, isrc may be there"
@@ -490,9 +483,9 @@ def read_years(content: bytes, name: str) -> Iterator[ListedYear | InvalidLine]:
             count += 1
             yield _row(reader.line_num, dict(zip(header, values, strict=False)))
     except csv.Error as error:
-        raise CanonError(f"{name}: line {reader.line_num}: is no CSV: {error}") from error
+        raise CanonError(f"{name}: line {reader.line_num} is not CSV: {error}") from error
     if not count:
-        raise CanonError(f"{name}: has a header and no rows, so there is nothing to compare")
+        raise CanonError(f"{name}: has a header but no rows, so there is nothing to compare")
 
 
 def _row(line: int, values: dict[str, str]) -> ListedYear | InvalidLine:
@@ -538,32 +531,32 @@ def compare_years(
         off, problem = (first.year - row.year, None) if first else (None, why_not)
         compared.append((ComparedYear(row, first, off, problem), case))
         on_row(case)
-    known = [one for one, _ in compared if one.off is not None]
-    certain = [one for one in known if one.first_release and one.first_release.year_certain]
-    causes = [case.decision.cause for one, case in compared if one.off is None]
+    dated = [year for year, _ in compared if year.off is not None]
+    certain = [year for year in dated if year.first_release and year.first_release.year_certain]
+    causes = [case.decision.cause for year, case in compared if year.off is None]
     not_found = causes.count(Cause.NOTHING_FOUND)
     failed = sum(isinstance(cause, Cause) for cause in causes) - not_found
-    by_distance = sorted(known, key=lambda one: (-abs(one.off or 0), one.row.line))
+    by_distance = sorted(dated, key=lambda year: (-abs(year.off or 0), year.row.line))
     return YearReport(
         rows=len(compared),
-        share_decided=len(known) / len(compared) if compared else 0.0,
-        decided=_shares(known),
+        share_decided=len(dated) / len(compared) if compared else 0.0,
+        decided=_shares(dated),
         certain=_shares(certain),
         not_found=not_found,
         undated=len(causes) - not_found - failed,
         failed=failed,
-        worst=tuple(one for one in by_distance[:worst] if one.off),
-        without_year=tuple(one for one, _ in compared if one.off is None),
+        worst=tuple(year for year in by_distance[:worst] if year.off),
+        without_year=tuple(year for year, _ in compared if year.off is None),
         ill_formed=tuple(ill_formed),
     )
 
 
 def _shares(rows: Sequence[ComparedYear]) -> YearShares:
-    distances = [abs(one.off or 0) for one in rows]
+    distances = [abs(row.off or 0) for row in rows]
     counts = (
         distances.count(0),
-        sum(each <= _CLOSE for each in distances),
-        sum(each > _FAR for each in distances),
+        sum(distance <= _CLOSE for distance in distances),
+        sum(distance > _FAR for distance in distances),
     )
     shares = (count / len(rows) if rows else None for count in counts)
     return YearShares(len(rows), *counts, *shares)

@@ -1,12 +1,13 @@
-"""The journal of tag writes: writing with an entry in it, what changed since, repair.
+"""The journal of tag writes: write with an entry in it, compare files with it, repair it.
 
-A file that was moved since is known by its audio and the tags that were written.
+A file that was moved after a write is recognized by its audio and the written tags.
 """
 
 import hashlib
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -50,10 +51,8 @@ Texts = tuple[str, ...]
 
 _MAX_TEXT = 2_000
 _HASH_DIGITS = 8
-HEAD_OF = "head of "
-"""Before the name of a tag in a difference: the vendor of Vorbis comments, the version of ID3."""
-SAME_WORDS = "(the same words, written otherwise)"
-"""Stands behind texts that are equal, of which the bytes are not."""
+_SAME_WORDS = "(the same words in other bytes)"
+"""A difference lists this after texts that are equal while their bytes differ."""
 _KILLED = "the run was cut short before the file was replaced"
 _MAX_SAVE_TIME = timedelta(hours=1)
 
@@ -67,7 +66,10 @@ class FieldChange(msgspec.Struct, frozen=True):
 
 
 class ChangedKey(FieldChange, frozen=True, omit_defaults=True):
-    """A key that changed since a write; `before` is what it said before, if that wrote it."""
+    """A key that changed since a write; if the write changed it, `before` has its former texts.
+
+    `old` has the texts after the write, `new` the present ones.
+    """
 
     before: Texts | None = None
 
@@ -77,43 +79,43 @@ def field_changes(
 ) -> tuple[FieldChange, ...]:
     """Return the fields that differ, in the order of the table, then other keys that differ.
 
-    `fields` are those of both, where they are known.
+    `fields` are the fields of both, if the caller has read them already.
     """
     before, after = (all_fields(old), all_fields(new)) if fields is None else fields
-    every = (
-        FieldChange(each.name, before.get(each.name, ()), after.get(each.name, ()))
-        for each in FIELDS
+    changed = tuple(
+        FieldChange(row.name, before.get(row.name, ()), after.get(row.name, ()))
+        for row in FIELDS
+        if before.get(row.name, ()) != after.get(row.name, ())
     )
-    changed = tuple(each for each in every if each.old != each.new)
     keys = (
-        FieldChange(each.key, shown_texts(each.form, each.old), shown_texts(each.form, each.new))
-        for each in merged_by_key(tagset.changes_between(old, new).changes)
+        FieldChange(
+            change.key, shown_texts(change.form, change.old), shown_texts(change.form, change.new)
+        )
+        for change in merged_by_key(tagset.changes_between(old, new).changes)
     )
     return changed + tuple(key for key in keys if not _is_covered(key, changed))
 
 
 def merged_by_key(changes: tuple[tagset.TagChange, ...]) -> tuple[tagset.TagChange, ...]:
-    """Return changes with those of equal keys merged, whatever their case."""
-    found: list[tagset.TagChange] = []
+    """Return changes with those of one key merged; keys that differ only in case are one key."""
+    merged: list[tagset.TagChange] = []
     for change in changes:
-        for at, one in enumerate(found):
-            if one.form == change.form and is_same_key(one.form, one.key, change.key):
-                key = change.key if change.new else one.key
-                found[at] = tagset.TagChange(
-                    one.form, key, one.old + change.old, one.new + change.new
-                )
+        for number, earlier in enumerate(merged):
+            if earlier.form == change.form and is_same_key(change.form, earlier.key, change.key):
+                key = change.key if change.new else earlier.key
+                old, new = earlier.old + change.old, earlier.new + change.new
+                merged[number] = tagset.TagChange(change.form, key, old, new)
                 break
         else:
-            found.append(change)
-    return tuple(found)
+            merged.append(change)
+    return tuple(merged)
 
 
 def shown_texts(form: str, placed: Iterable[tagset.PlacedItem]) -> Texts:
-    """Return the texts of items; for one that is no text its length and a hash."""
+    """Return the texts of items; an item that is not text is shown as its length and a hash."""
+    items = (position.item for position in placed)
     return tuple(
-        text
-        for each in placed
-        for text in item_texts(form, each.item) or (_length_and_hash(each.item.data),)
+        text for item in items for text in item_texts(form, item) or (_length_and_hash(item.data),)
     )
 
 
@@ -122,21 +124,24 @@ def _length_and_hash(data: bytes) -> str:
 
 
 def _is_covered(key: FieldChange, fields: tuple[FieldChange, ...]) -> bool:
-    """Return whether the change of a field already says what happens to a key of it."""
+    """Return whether the change of a field already describes the change of its key."""
     return any(
         key.field.casefold() in _WRITTEN_KEYS[field.field]
-        # ID3v2.3 has several values as one, joined by slashes.
+        # ID3v2.3 stores several values as one text, joined by slashes.
         and "/".join(key.old) == "/".join(field.old)
         and "/".join(key.new) == "/".join(field.new)
         for field in fields
     )
 
 
-_WRITTEN_KEYS = {each.name: {*map(str.casefold, written_keys(each.name))} for each in FIELDS}
+_WRITTEN_KEYS = {row.name: {*map(str.casefold, written_keys(row.name))} for row in FIELDS}
 
 
 class KeySnapshot(msgspec.Struct, frozen=True, array_like=True):
-    """The texts of one key, long ones as a hash, and the beginning of its items' SHA-256."""
+    """The texts of a key (a hash of long ones), and a `mark`: the start of the items' SHA-256.
+
+    The head of a tag is a snapshot without a mark.
+    """
 
     form: str
     key: str
@@ -145,47 +150,51 @@ class KeySnapshot(msgspec.Struct, frozen=True, array_like=True):
 
 
 def changes_since_write(
-    write: WriteRecord, changes: TagChanges, now: TagSet
+    write: WriteRecord, changes: TagChanges, present: TagSet, *, in_texts_only: bool = False
 ) -> tuple[ChangedKey, ...]:
-    """Return the keys that differ since a write. Raises `AudioError` for an unreadable snapshot."""
-    # The version of ID3 does not count: another program may have made 2.4 of 2.3.
-    then, here = (
+    """Return the keys that differ since a write. Raises `AudioError` for an unreadable snapshot.
+
+    With `in_texts_only` leave out heads of tags, and keys of which only the bytes differ.
+    """
+    # The version of ID3 is left out, because another program may have converted 2.3 to 2.4.
+    then, now = (
         {
             (key.form.partition(".")[0], long_key(key.form, key.key)): (key.texts, key.mark)
-            for key in keys
+            for key in snapshots
         }
-        for keys in (_keys_left(write), _snapshots(now))
+        for snapshots in (_snapshots_after_write(write), _snapshots(present))
     )
-    written = {
-        long_key(each.form, each.key).casefold(): shown_texts(each.form, each.old)
-        for each in merged_by_key(changes.changes)
+    before = {
+        long_key(change.form, change.key).casefold(): shown_texts(change.form, change.old)
+        for change in merged_by_key(changes.changes)
     }
-    found = []
-    for name in dict.fromkeys((*then, *here)):
-        old, new = (each.get(name, ((), "")) for each in (then, here))
-        if old != new:
-            texts = (*new[0], SAME_WORDS) if old[0] == new[0] else new[0]
-            found.append(ChangedKey(name[1], old[0], texts, written.get(name[1].casefold())))
-    return tuple(found)
+    changed = []
+    for place in dict.fromkeys((*then, *now)):
+        (old, old_mark), (new, new_mark) = (keys.get(place, ((), "")) for keys in (then, now))
+        is_text = old != new and (old_mark or new_mark)
+        if (old, old_mark) != (new, new_mark) and (is_text or not in_texts_only):
+            texts = (*new, _SAME_WORDS) if old == new else new
+            changed.append(ChangedKey(place[1], old, texts, before.get(place[1].casefold())))
+    return tuple(changed)
 
 
 def texts_after_write(write: WriteRecord, form: str) -> dict[str, Texts]:
-    """Return what the keys of one tag said after a write. Raises `AudioError`."""
-    return {key.key: key.texts for key in _keys_left(write) if key.form == form}
+    """Return the texts of the keys of one tag after a write. Raises `AudioError`."""
+    return {key.key: key.texts for key in _snapshots_after_write(write) if key.form == form}
 
 
-def _keys_left(write: WriteRecord) -> tuple[KeySnapshot, ...]:
+def _snapshots_after_write(write: WriteRecord) -> tuple[KeySnapshot, ...]:
     try:
         return decode_json(zlib.decompress(write.tags_left), tuple[KeySnapshot, ...])
     except (zlib.error, msgspec.MsgspecError) as error:
-        raise AudioError(f"the journal does not say what the tags were: {error}") from error
+        raise AudioError(f"the tags in the journal cannot be read: {error}") from error
 
 
 def _snapshots(tags: TagSet) -> Iterator[KeySnapshot]:
     for block in normalized(tags).blocks:
         if block.head:
             head = (_length_and_hash(block.head),)
-            yield KeySnapshot(block.form, f"{HEAD_OF}{block.form}", head, "")
+            yield KeySnapshot(block.form, f"head of {block.form}", head, "")
         for key in dict.fromkeys(item.key for item in block.items):
             items = [item for item in block.items if item.key == key]
             texts = shown_texts(block.form, (tagset.PlacedItem(0, item) for item in items))
@@ -197,7 +206,7 @@ def _snapshots(tags: TagSet) -> Iterator[KeySnapshot]:
 
 @dataclass(slots=True, kw_only=True)
 class WritingRun(LazyRun):
-    """A run that writes tags; the run itself is saved with its first write."""
+    """A run that writes tags; it is saved together with its first write."""
 
     keep_mtime: bool = False
     copy_links: bool = False
@@ -212,21 +221,21 @@ class WritingRun(LazyRun):
     ) -> tuple[SaveResult, WriteRecord | None]:
         """Change the tags of a file, with an entry in the journal unless nothing changes.
 
-        `check` may raise to refuse the prepared copy; `undoes` is the write that is taken back.
-        Raises `AudioError`, `SaveError` and `StoreError`; if the outcome for the file is known by
-        then, the journal has it.
+        `check` may raise an error to refuse the prepared copy; `undoes` is the id of the write that
+        is undone. Raises `AudioError`, `SaveError` and `StoreError`, after recording the outcome
+        for the file if it is known.
         """
         save = partial(save_tags, path, change, is_undo=undoes is not None)
-        return self._recorded(save, decision_id, check, undoes)
+        return self._save_recorded(save, decision_id, check, undoes)
 
     def restore(
         self, path: Path, restoration: Restoration, write: WriteRecord
     ) -> tuple[SaveResult, WriteRecord | None]:
-        """Take back a write byte for byte; raise `ChangedSinceError`, else as `save` does."""
+        """Undo a write byte for byte. Raises `ChangedSinceError`, and the errors of `save`."""
         save = partial(restore_file, path, restoration)
-        return self._recorded(save, write.decision_id, do_nothing, write.id)
+        return self._save_recorded(save, write.decision_id, do_nothing, write.id)
 
-    def _recorded(
+    def _save_recorded(
         self,
         save: Callable[..., SaveResult],
         decision_id: str | None,
@@ -251,14 +260,14 @@ class WritingRun(LazyRun):
                 replaced = isinstance(error, UnconfirmedError)
                 settle_intent(self.store, intent, str(error), replaced=replaced)
             raise
-        done = next(iter(intents), None)
+        if not intents:
+            return saved, None
         try:
-            if done:
-                self.store.journal.done(done.id, now_utc())
+            self.store.journal.done(intents[0].id, now_utc())
         except StoreError as error:
             problem = "has its new tags; the next run that writes records that"
             raise StoreError(f"{quoted(saved.path)} {problem}, for now {error}") from error
-        return saved, done
+        return saved, intents[0]
 
     def _intent(
         self, prepared: PreparedCopy, decision_id: str | None, undoes: str | None
@@ -290,10 +299,10 @@ class WritingRun(LazyRun):
 def settle_intent(
     store: "Store", intent: WriteRecord, problem: str, *, replaced: bool | None = None
 ) -> WriteState | None:
-    """Save in the journal whether an open intent was done, and return that. Raises `StoreError`.
+    """Record whether an open intent was carried out; return its new state. Raises `StoreError`.
 
-    Where it is unknown whether the copy `replaced` the file, its tags say so; if they cannot be
-    read, the intent stays open and `None` is returned.
+    If `replaced`, whether the copy replaced the file, is None, the tags in the file tell. If these
+    cannot be read, the intent stays open, and None is returned.
     """
     if replaced is None:
         path = path_from_bytes(intent.path)
@@ -311,31 +320,31 @@ def settle_intent(
 
 
 def repair_journal(store: "Store") -> Iterator[str]:
-    """Remove left-over copies and settle open intents of killed runs; yield what was done.
+    """Remove left-over copies and settle open intents of killed runs; yield a line for each.
 
-    Skips those of a living process, and of another machine those begun within the hour.
+    Those of a process that is alive are skipped, and of another machine those of the last hour.
     """
     intents = store.journal.open_intents()
     removed = set()
     for folder in dict.fromkeys(path_from_bytes(intent.path).parent for intent in intents):
-        for found in remove_leftovers(folder):
-            if not found.problem:
-                removed.add(os.fsencode(found.path))
-            yield _leftover_text(found)
+        for leftover in remove_leftovers(folder):
+            if not leftover.problem:
+                removed.add(os.fsencode(leftover.path))
+            yield _leftover_text(leftover)
     for intent in intents:
         if os.path.lexists(intent.temporary) or _may_be_writing_elsewhere(intent):
             continue
-        # A copy that was left over did not replace the file.
+        # A left-over copy has not replaced the file.
         replaced = False if intent.temporary in removed else None
         path = path_from_bytes(intent.path)
         match settle_intent(store, intent, _KILLED, replaced=replaced):
             case WriteState.DONE:
-                said = "a run was cut short after it wrote the tags; the journal has them now"
+                outcome = "a run was cut short after it wrote the tags; the journal has them now"
             case WriteState.FAILED:
-                said = "a run was cut short before it wrote the tags, and did not change them"
+                outcome = "a run was cut short before it wrote the tags, and did not change them"
             case _:
-                said = "it is not known yet whether a run that was cut short wrote its tags"
-        yield f"{path}: {said}"
+                outcome = "it is not known yet whether a run that was cut short wrote its tags"
+        yield f"{path}: {outcome}"
 
 
 def _may_be_writing_elsewhere(intent: WriteRecord) -> bool:
@@ -345,28 +354,28 @@ def _may_be_writing_elsewhere(intent: WriteRecord) -> bool:
 
 
 def clean_folder(folder: Path) -> Iterator[str]:
-    """Remove the copies that killed saves left in a folder; yield what was done."""
+    """Remove the copies that killed saves left in a folder; yield a line for each."""
     return map(_leftover_text, remove_leftovers(folder))
 
 
-def _leftover_text(found: LeftoverCopy) -> str:
-    if found.problem:
-        return f"{found.path}: left over by a save, and still there: {found.problem}"
-    return f"{found.path}: left over by a save that was cut short, removed"
+def _leftover_text(leftover: LeftoverCopy) -> str:
+    if leftover.problem:
+        return f"{leftover.path}: left over by a save, and still there: {leftover.problem}"
+    return f"{leftover.path}: left over by a save that was cut short, removed"
 
 
 def only_done(writes: Iterable[WriteRecord]) -> Iterator[WriteRecord]:
-    """Yield the writes that are done and not undone."""
+    """Yield the writes that were carried out and not undone."""
     return (write for write in writes if write.state is WriteState.DONE)
 
 
 def last_done(store: "Store", path: Path) -> WriteRecord | None:
-    """Return the last write of a file that is done and not undone, one that undid another, too."""
+    """Return the last write of a file that was not undone; it may have undone another one."""
     return next(only_done(store.journal.of_path(path_bytes(path))), None)
 
 
 def is_undoing(store: "Store", write: WriteRecord) -> bool:
-    """Return whether a write undid another; one that undid an undoing wrote the tags again."""
+    """Return whether a write undid another one; to undo an undoing is to write the tags again."""
     if write.undoes is None:
         return False
     undone = store.journal.get(write.undoes)
@@ -374,12 +383,12 @@ def is_undoing(store: "Store", write: WriteRecord) -> bool:
 
 
 def not_undoing(store: "Store", writes: Iterable[WriteRecord]) -> Iterator[WriteRecord]:
-    """Yield the writes that can be undone; those that undid others do not count."""
+    """Yield the writes that can be undone, without those that undid others."""
     return (write for write in only_done(writes) if not is_undoing(store, write))
 
 
 def last_write(store: "Store", path: Path) -> WriteRecord | None:
-    """Return the last write of a file that can be undone; one that undid another does not count."""
+    """Return the last write of a file that can be undone; None if there is none."""
     return next(not_undoing(store, store.journal.of_path(path_bytes(path))), None)
 
 
@@ -387,70 +396,73 @@ LastWrite = Callable[["Store", Path], WriteRecord | None]
 
 
 def write_of_file(store: "Store", path: Path, last: LastWrite) -> WriteRecord | None:
-    """Return the write that a file's tags are of, under its path or a former one.
+    """Return the write that the tags of a file come from, recorded at its path or a former one.
 
-    Under another path it needs this audio and exactly these tags, which the file there has not, so
-    that swapped names are not mixed up. Files without a write of their own and without a decision's
-    trace are not looked up, which saves hashing their audio. Raises `StoreError`.
+    A write at another path must have this audio and exactly these tags, and the file there must not
+    have them; so files with swapped names are told apart. A file that no write is recorded for, and
+    that has no decision's trace, is not looked up, which saves hashing its audio.
+    Raises `StoreError`.
     """
-    own = last(store, path)
+    write_here = last(store, path)
     try:
         tags = read_tag_set(path)
-        is_known = has_written(tags, own) if own else "decision_trace" not in all_fields(tags)
-        if is_known:
-            return own
+        has_trace = "decision_trace" in all_fields(tags)
+        if has_written(tags, write_here) if write_here else not has_trace:
+            return write_here
         sound = audio_hash(path)
     except AudioError:
-        return own
+        return write_here
     paths = dict.fromkeys(write.path for write in store.journal.of_audio(sound))
-    former = [path_from_bytes(name) for name in paths if name != path_bytes(path)]
-    writes = [(each, write) for each in former if (write := last(store, each))]
-    same = [write for each, write in writes if has_written(tags, write) and not _is_at(each, write)]
-    if len(same) == 1 or own:
-        return same[0] if len(same) == 1 else own
-    gone = [write for each, write in writes if not _has_audio(each, sound)]
+    former_paths = [path_from_bytes(name) for name in paths if name != path_bytes(path)]
+    writes = [(former, write) for former in former_paths if (write := last(store, former))]
+    moved = [
+        write for former, write in writes if has_written(tags, write) and not _is_at(former, write)
+    ]
+    if len(moved) == 1 or write_here:
+        return moved[0] if len(moved) == 1 else write_here
+    gone = [write for former, write in writes if not _has_audio(former, sound)]
     return gone[0] if len(gone) == 1 else None
 
 
 @dataclass
 class MovedFiles:
-    """Finds where files are now, by the paths under which their tags were written."""
+    """Finds the present paths of files by the paths at which their tags were written."""
 
     store: "Store"
-    _found: dict[bytes, Path] = field(default_factory=dict)
+    _present_paths: dict[bytes, Path] = field(default_factory=dict)
     _folders: dict[Path, dict[str, list[Path]]] = field(default_factory=dict)
 
     def last_write(self, path: Path) -> WriteRecord | None:
-        """Return the last write of a file, whose path is remembered. Raises `StoreError`."""
+        """Return the last write of a file, and remember its path. Raises `StoreError`."""
         write = write_of_file(self.store, path, last_write)
         if write:
-            self._found[write.path] = path
+            self._present_paths[write.path] = path
         return write
 
     def path_of(self, write: WriteRecord) -> Path:
-        """Return where the file of a write is now, its former path if that is unknown.
+        """Return the present path of the file of a write, or its former path if that is unknown.
 
-        It is looked for by its audio, then in the same folder and by the same evidence.
+        The file is looked for by its audio, then in its former folder, then by its evidence.
         """
         former = path_from_bytes(write.path)
-        if write.path not in self._found:
-            is_there = _is_at(former, write)
-            now = None if is_there else next(self._candidates(write, former), None)
-            self._found[write.path] = now or former
-        return self._found[write.path]
+        if write.path not in self._present_paths:
+            moved = None if _is_at(former, write) else next(self._matches(write, former), None)
+            self._present_paths[write.path] = moved or former
+        return self._present_paths[write.path]
 
-    def _candidates(self, write: WriteRecord, former: Path) -> Iterator[Path]:
-        """Yield the files that have the audio and the tags of a write, and none of their own."""
-        for path in dict.fromkeys(self._known_paths(write, former)):
+    def _matches(self, write: WriteRecord, former: Path) -> Iterator[Path]:
+        """Yield the files with the audio and the tags of a write, and no such tags recorded."""
+        for path in dict.fromkeys(self._candidates(write, former)):
             if path == former or not _is_at(path, write):
                 continue
-            own = last_write(self.store, path)
-            if not (own and _is_at(path, own)) and _has_audio(path, write.audio_hash):
+            write_here = last_write(self.store, path)
+            has_write = write_here and _is_at(path, write_here)
+            if not has_write and _has_audio(path, write.audio_hash):
                 yield path
 
-    def _known_paths(self, write: WriteRecord, former: Path) -> Iterator[Path]:
-        for one in self.store.journal.of_audio(write.audio_hash):
-            yield path_from_bytes(one.path)
+    def _candidates(self, write: WriteRecord, former: Path) -> Iterator[Path]:
+        for same_audio in self.store.journal.of_audio(write.audio_hash):
+            yield path_from_bytes(same_audio.path)
         if former.exists():
             return
         yield from self._in_folder(former.parent).get(write.tags_after_hash, ())
@@ -459,40 +471,36 @@ class MovedFiles:
             yield from map(path_from_bytes, self.store.decisions.paths_of(decision.evidence_hash))
 
     def _in_folder(self, folder: Path) -> dict[str, list[Path]]:
-        """Return the audio files of a folder by the hash of their tags, read once."""
+        """Return the audio files of a folder by the hash of their tags, which are read once."""
         if folder not in self._folders:
-            found = self._folders.setdefault(folder, {})
+            by_hash = self._folders.setdefault(folder, {})
             for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-                try:
-                    found.setdefault(read_tag_set(path).hash, []).append(path)
-                except AudioError:
-                    continue
+                with suppress(AudioError):
+                    by_hash.setdefault(read_tag_set(path).hash, []).append(path)
         return self._folders[folder]
 
 
 def _is_at(path: Path, write: WriteRecord) -> bool:
-    """Return whether a file has the tags that were written."""
-    try:
+    """Return whether a file has the written tags."""
+    with suppress(AudioError):
         return os.path.lexists(path) and has_written(read_tag_set(path), write)
-    except AudioError:
-        return False
+    return False
 
 
 def has_written(tags: TagSet, write: WriteRecord) -> bool:
-    """Return whether tags are those that were written, but for names and order of comments."""
+    """Return whether tags are the written ones, except for names and the order of comments."""
     if tags.hash == write.tags_after_hash:
         return True
     return normalized(tags).hash == TagChanges.from_json(write.changes).new_alike
 
 
 def _has_audio(path: Path, sound: str) -> bool:
-    try:
+    with suppress(AudioError):  # another file, or a damaged one
         return path.is_file() and audio_hash(path) == sound
-    except AudioError:  # another file, or a damaged one
-        return False
+    return False
 
 
 def moved_text(write: WriteRecord, why: str | None) -> str:
-    """Return the remark that a file was moved since a write, with what else is to say."""
+    """Return the remark that a file was moved since a write, followed by `why`."""
     moved = f"it was {quoted(path_from_bytes(write.path))} when its tags were written"
     return f"{moved}; {why}" if why else moved

@@ -1,7 +1,7 @@
-"""List stored decisions by a query; make playlists of them, and draw samples that people judge.
+"""List stored decisions that match a query, as lines, as playlists or as samples to be judged.
 
-A query is words and terms such as `state:review year:1977..1979`: docs/library.md. A value ends
-where the next term begins, so that only one that holds another `key:` has to be quoted.
+A query consists of words and of terms such as `state:review year:1977..1979` (docs/library.md). A
+value ends where the next term begins, so only a value that contains `key:` must be quoted.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ListedDecision:
-    """The decision that counts for a file, with what the file's tags say."""
+    """The current decision on a file, with the album, year and length in its tags."""
 
     record: DecisionRecord
     decision: Decision
@@ -55,12 +56,12 @@ class ListedDecision:
 
     @property
     def rule(self) -> str | None:
-        """The rule that chose the release group, without its family: `ALBUM_LEAD_WINDOW`."""
+        """The rule that chose the release group, without `CRG:`, such as `ALBUM_LEAD_WINDOW`."""
         return (self.decision.crg_rule or "").removeprefix("CRG:") or None
 
     @property
     def reason(self) -> str | None:
-        """Why it was decided so, or why it failed."""
+        """The reason for the decision, or the error."""
         return self.decision.error or self.decision.rationale
 
     @property
@@ -70,50 +71,50 @@ class ListedDecision:
 
     @property
     def folder_and_album(self) -> tuple[bytes, str]:
-        """What tracks are listed by: their folder, and the album in their tags."""
+        """The folder of the file and the album in its tags, by which files are grouped."""
         return os.path.dirname(self.record.path), self.album or ""  # noqa: PTH120 - of any bytes
 
     @property
     def path(self) -> str:
-        """The path as text that may be printed."""
+        """The path as printable text."""
         return path_text(path_from_bytes(self.record.path))
 
     @property
     def is_gone(self) -> bool:
-        """Whether the file does not exist any more."""
+        """Whether the file no longer exists."""
         return not os.path.lexists(self.record.path)
 
 
-def listed(kept: DecisionRecord) -> ListedDecision:
-    """Return a stored decision with the tags to list. Raises `DamagedRecordError`."""
-    decision = read_decision(kept)
-    artifact = stored_artifact(kept) or Artifact()
+def listed(record: DecisionRecord) -> ListedDecision:
+    """Return a stored decision with the tags of its file. Raises `DamagedRecordError`."""
+    decision = read_decision(record)
+    artifact = stored_artifact(record) or Artifact()
     tags = artifact.tags or {}
     duration_s = round(artifact.duration_ms / 1000) if artifact.duration_ms else None
-    return ListedDecision(kept, decision, tags.get("album"), year_of(artifact), duration_s)
+    return ListedDecision(record, decision, tags.get("album"), year_of(artifact), duration_s)
 
 
 def listing(
     store: "Store", query: "DecisionQuery", unread: "UnreadHandler"
 ) -> Iterator[ListedDecision]:
-    """Yield the matching decisions that count, one a file, oldest first. Raises `StoreError`."""
-    for kept in store.decisions.iterate(query.states, unread=unread):
+    """Yield the matching current decisions of all files, oldest first. Raises `StoreError`."""
+    for record in store.decisions.iterate(query.states, unread=unread):
         try:
-            row = listed(kept)
+            row = listed(record)
         except DamagedRecordError as error:
-            unread(UnreadDecision(problem=str(error), path=kept.path))
+            unread(UnreadDecision(problem=str(error), path=record.path))
             continue
         if query.matches(row):
             yield row
 
 
 def by_album(rows: Iterable[ListedDecision], most: int = 0) -> list[ListedDecision]:
-    """Return the first `most` rows (0: all), those of an album together."""
+    """Return the first `most` rows (0: all), sorted by album."""
 
-    def place(row: ListedDecision) -> tuple[bytes, str, bytes]:
+    def sort_key(row: ListedDecision) -> tuple[bytes, str, bytes]:
         return (*row.folder_and_album, row.record.path)
 
-    return heapq.nsmallest(most, rows, key=place) if most else sorted(rows, key=place)
+    return heapq.nsmallest(most, rows, key=sort_key) if most else sorted(rows, key=sort_key)
 
 
 # Queries.
@@ -121,7 +122,7 @@ def by_album(rows: Iterable[ListedDecision], most: int = 0) -> list[ListedDecisi
 
 @dataclass(frozen=True, slots=True)
 class YearSpan:
-    """Years from the first to the last, which may be open; `is_none` means no known year."""
+    """Years from the first to the last; None leaves an end open. `is_none`: no year is known."""
 
     first: int | None = None
     last: int | None = None
@@ -136,38 +137,38 @@ class YearSpan:
 
 @dataclass(frozen=True, slots=True)
 class QueryTerm:
-    """One condition of a query: a key with its value as `written` and as read, or its negation."""
+    """One condition of a query, or its negation: a key with the text and the value read from it."""
 
     key: str
-    written: str
+    text: str
     value: Any
     is_negated: bool = False
 
     def matches(self, row: ListedDecision) -> bool:
-        """Whether a decision fulfils the condition."""
+        """Return whether a decision meets the condition."""
         return KEYS[self.key].matches(row, self.value) is not self.is_negated
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionQuery:
-    """Conditions that must all hold; none matches everything."""
+    """Conditions that a decision must meet; without conditions every decision matches."""
 
     terms: tuple[QueryTerm, ...] = ()
 
     def matches(self, row: ListedDecision) -> bool:
-        """Whether a decision fulfils every condition."""
+        """Return whether a decision meets every condition."""
         return all(term.matches(row) for term in self.terms)
 
     @property
     def states(self) -> frozenset[str]:
-        """The states, as they are stored, that a match must have one of; empty for any."""
-        named = [term.value for term in self.terms if term.key == "state" and not term.is_negated]
-        return frozenset.intersection(*named) if named else frozenset()
+        """The stored states that can match; empty if every state can."""
+        allowed = [term.value for term in self.terms if term.key == "state" and not term.is_negated]
+        return frozenset.intersection(*allowed) if allowed else frozenset()
 
 
-def read_query(written: Sequence[str]) -> DecisionQuery:
-    """Return the query in the arguments of a command. Raises `UsageError` with what is allowed."""
-    return DecisionQuery(tuple(term for text in written for term in _terms(text)))
+def read_query(arguments: Sequence[str]) -> DecisionQuery:
+    """Return the query in the arguments of a command. Raises `UsageError`."""
+    return DecisionQuery(tuple(term for text in arguments for term in _terms(text)))
 
 
 _KEY = re.compile(r"(?<!\S)([-^]?)([A-Za-z]+):(?=\S|\Z)")
@@ -175,28 +176,27 @@ _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"(?!\S)')
 
 
 def _terms(text: str) -> Iterator[QueryTerm]:
-    place = 0
-    while text[place:].strip():
-        place += len(text) - place - len(text[place:].lstrip())
-        key = _KEY.match(text, place)
-        place = key.end() if key else place
-        quoted = _QUOTED.match(text, place)
-        following = _KEY.search(text, place)
-        end = quoted.end() if quoted else following.start() if following else len(text)
-        value = _unquoted(text[place:end])
+    start = 0
+    while text[start:].strip():
+        start = len(text) - len(text[start:].lstrip())
+        key = _KEY.match(text, start)
+        start = key.end() if key else start
+        quoted = _QUOTED.match(text, start)
+        next_key = _KEY.search(text, start)
+        end = quoted.end() if quoted else next_key.start() if next_key else len(text)
+        value = _unquoted(text[start:end].strip())
         yield _term(key[2].lower(), value, is_negated=bool(key[1])) if key else _term("text", value)
-        place = end
+        start = end
 
 
 def _unquoted(value: str) -> str:
     """Return a value without the quotes around it. Raises `UsageError` for an open quote."""
-    stripped = value.strip()
-    if stripped.startswith('"') or stripped.endswith('"'):
-        whole = _QUOTED.fullmatch(stripped)
-        if whole is None:
-            raise UsageError(f'query: {path_text(stripped)}: a quote (") is not closed')
-        return re.sub(r"\\(.)", r"\1", whole[1])
-    return stripped
+    if not (value.startswith('"') or value.endswith('"')):
+        return value
+    quoted = _QUOTED.fullmatch(value)
+    if quoted is None:
+        raise UsageError(f'query: {path_text(value)}: a quote (") is not closed')
+    return re.sub(r"\\(.)", r"\1", quoted[1])
 
 
 def _term(name: str, value: str, *, is_negated: bool = False) -> QueryTerm:
@@ -215,31 +215,31 @@ def _term(name: str, value: str, *, is_negated: bool = False) -> QueryTerm:
 
 
 def _one_of(*allowed: str) -> Callable[[str], frozenset[str]]:
-    """Return what reads words with commas between them, of those that are allowed."""
-    folded = {name.casefold(): name for name in allowed}
+    """Return a reader of allowed words with commas between them."""
+    by_folded = {name.casefold(): name for name in allowed}
 
-    def read(written: str) -> frozenset[str]:
-        found = [folded.get(word.strip().casefold(), "") for word in written.split(",")]
-        if not all(found):
+    def read(text: str) -> frozenset[str]:
+        names = [by_folded.get(word.strip().casefold(), "") for word in text.split(",")]
+        if not all(names):
             raise ValueError(f"{', '.join(allowed)} are allowed, several with commas")
-        return frozenset(found)
+        return frozenset(names)
 
     return read
 
 
-def _read_rules(written: str) -> frozenset[str]:
-    bare = re.sub(r"(?i)\b(CRG|RR):", "", written)
+def _read_rules(text: str) -> frozenset[str]:
+    bare = re.sub(r"(?i)\b(CRG|RR):", "", text)
     return _one_of(*_RULES)(re.sub(r"(?<=\w) (?=\w)", "_", bare))
 
 
-def _read_years(written: str) -> tuple[YearSpan, ...]:
-    return tuple(_read_span(part.strip()) for part in written.split(","))
+def _read_years(text: str) -> tuple[YearSpan, ...]:
+    return tuple(_read_span(part.strip()) for part in text.split(","))
 
 
-def _read_span(written: str) -> YearSpan:
-    if written == "none":
+def _read_span(text: str) -> YearSpan:
+    if text == "none":
         return YearSpan(is_none=True)
-    span = re.fullmatch(r"([0-9]{4})?(\.\.)?([0-9]{4})?", written)
+    span = re.fullmatch(r"([0-9]{4})?(\.\.)?([0-9]{4})?", text)
     if not span or not (span[1] or span[3]) or (span[1] and span[3] and not span[2]):
         raise ValueError("a year (1977), years (1977..1979, ..1979, 1977..) or none is allowed")
     first, last = (int(year) if year else None for year in (span[1], span[3]))
@@ -248,25 +248,25 @@ def _read_span(written: str) -> YearSpan:
     return YearSpan(first, last) if span[2] else YearSpan(first, first)
 
 
-def _read_decades(written: str) -> tuple[YearSpan, ...]:
-    found = []
-    for part in written.split(","):
+def _read_decades(text: str) -> tuple[YearSpan, ...]:
+    spans = []
+    for part in text.split(","):
         decade = re.fullmatch(r"([0-9]{3}0)s?", part.strip())
         if decade is None:
             raise ValueError("a decade is allowed: 1970s or 1970")
-        found.append(YearSpan(int(decade[1]), int(decade[1]) + 9))
-    return tuple(found)
+        spans.append(YearSpan(int(decade[1]), int(decade[1]) + 9))
+    return tuple(spans)
 
 
-def _read_text(written: str) -> str:
-    if not written:
+def _read_text(text: str) -> str:
+    if not text:
         raise ValueError("a text is allowed")
-    return fold(written)
+    return fold(text)
 
 
-def _read_path(written: str) -> bytes:
-    _read_text(written)
-    return path_bytes(os.path.expanduser(written))  # noqa: PTH111 - of any bytes
+def _read_path(text: str) -> bytes:
+    _read_text(text)
+    return path_bytes(os.path.expanduser(text))  # noqa: PTH111 - of any bytes
 
 
 def _holds(text: str, *values: str | None) -> bool:
@@ -284,15 +284,15 @@ def _is_by_rule(row: ListedDecision, names: frozenset[str]) -> bool:
 
 
 def _is_certain(row: ListedDecision, answers: frozenset[str]) -> bool:
-    found = row.decision.first_release
-    return found is not None and ("yes" if found.year_certain else "no") in answers
+    first = row.decision.first_release
+    return first is not None and ("yes" if first.year_certain else "no") in answers
 
 
 @dataclass(frozen=True, slots=True)
 class _QueryKey:
-    """How the value of a key is read (raises `ValueError`), and which decisions match it.
+    """A key of queries: `read` reads its value, or raises `ValueError`; `matches` applies it.
 
-    `values` are those allowed, if they are few.
+    `values` lists the allowed values of a key that has few.
     """
 
     read: Callable[[str], Any]
@@ -322,7 +322,7 @@ KEYS: Mapping[str, _QueryKey] = {
         ),
     ),
 }  # fmt: skip
-"""`year` and `decade` are those of the first release, `album` that of the file's tags."""
+"""`year` and `decade` are those of the first release; `album` is the album in the file's tags."""
 
 
 # Playlists.
@@ -333,16 +333,16 @@ _NO_YEAR, _LAST_YEAR = 1, 9999
 def by_first_release(rows: Iterable[ListedDecision]) -> list[ListedDecision]:
     """Return the decisions that have a first release, the earliest first."""
 
-    def place(row: ListedDecision) -> tuple[str, str, str, bytes]:
+    def sort_key(row: ListedDecision) -> tuple[str, str, str, bytes]:
         artist, title = (fold(name or "") for name in (row.decision.artist, row.decision.title))
         first = row.decision.first_release
         return first.date if first else "", artist, title, row.record.path
 
-    return sorted((row for row in rows if row.decision.first_release), key=place)
+    return sorted((row for row in rows if row.decision.first_release), key=sort_key)
 
 
 def fits_m3u(row: ListedDecision) -> bool:
-    """Return whether a line of UTF-8 can hold the path of a file."""
+    """Return whether the path of a file can be written as a line of UTF-8."""
     path = os.fsdecode(row.record.path)
     return path == row.path and not {"\n", "\r"} & {*path}
 
@@ -358,9 +358,9 @@ def m3u_lines(rows: Iterable[ListedDecision]) -> Iterator[str]:
 
 
 def smart_playlist(query: DecisionQuery, name: str) -> dict[str, object]:
-    """Return a smart playlist of Navidrome (model/criteria), for tags that `canon write` wrote.
+    """Return a smart playlist for Navidrome (model/criteria), which uses tags from `canon write`.
 
-    Raises `UsageError` for a condition that tags do not tell.
+    Raises `UsageError` for a condition that Navidrome cannot test by tags.
     """
     conditions: list[object] = [{"gt": {"originalyear": 0}}]
     conditions += [_smart_condition(term) for term in query.terms]
@@ -371,49 +371,49 @@ def _smart_condition(term: QueryTerm) -> object:
     operator = "notContains" if term.is_negated else "contains"
     match term.key, term.value:
         case ("artist" | "title" | "album") as field, str():
-            return {operator: {field: term.written}}
+            return {operator: {field: term.text}}
         case (("year" | "decade"), tuple(spans)) if not term.is_negated:
             if not any(span.is_none for span in spans):
                 years = ([span.first or _NO_YEAR, span.last or _LAST_YEAR] for span in spans)
-                return {"any": [{"inTheRange": {"originalyear": each}} for each in years]}
+                return {"any": [{"inTheRange": {"originalyear": span}} for span in years]}
     raise UsageError(
         f"--format nsp: Navidrome knows no {term.key!r} of this form: artist, title, album, year"
         " and decade are allowed there; --format m3u takes every query"
     )
 
 
-# Samples, what a person says of them, and the share of errors by rule.
+# Samples, the verdicts of people on them, and the share of errors by rule.
 
 _Z_95 = 1.959963984540054
 """The 97.5 % quantile of the normal distribution, for an interval of 95 %."""
 _NO_RULE = "none"
-Outcome: TypeAlias = tuple[bytes, str | None, str | None, str | None]
-"""What is judged: the file, the release group, the rule, and the date of the first release."""
+AuditedOutcome: TypeAlias = tuple[bytes, str | None, str | None, str | None]
+"""What people judge: the file, the release group, the rule, and the date of the first release."""
 
 
 def sample(
     rows: Iterable[ListedDecision], size: int, seed: int, *, is_by_rule: bool = False
 ) -> list[ListedDecision]:
-    """Return `size` decisions drawn at random, or as many of each rule.
+    """Return `size` random decisions, or with `is_by_rule` so many of each rule.
 
-    The same seed draws the same files again, for the hash of a path and the seed decides.
+    The same seed draws the same files, because hashes of the seed and the paths decide.
     """
     drawn: defaultdict[str, list[tuple[int, ListedDecision]]] = defaultdict(list)
     for row in rows:
         digest = hashlib.sha256(b"%d:" % seed + row.record.path).digest()
         heap = drawn[(row.rule or _NO_RULE) if is_by_rule else ""]
-        rank = -int.from_bytes(digest)  # of a heap the smallest goes: the largest hash
+        rank = -int.from_bytes(digest)  # the heap drops the smallest rank: the largest hash
         if len(heap) < size:
             heapq.heappush(heap, (rank, row))
         else:
             heapq.heappushpop(heap, (rank, row))
     return [
-        row for rule in sorted(drawn) for _, row in sorted(drawn[rule], key=lambda each: -each[0])
+        row for rule in sorted(drawn) for _, row in sorted(drawn[rule], key=lambda pair: -pair[0])
     ]
 
 
 class RuleErrors(msgspec.Struct, frozen=True):
-    """How a rule was judged; `low` and `high` bound the share of errors, with 95 % confidence."""
+    """The verdicts on a rule, the share of wrong ones, and its bounds with 95 % confidence."""
 
     rule: str
     right: int
@@ -425,44 +425,44 @@ class RuleErrors(msgspec.Struct, frozen=True):
 
 
 class AuditReport(msgspec.Struct, frozen=True):
-    """How often decisions are wrong, by rule and of all; `left` of the sample are not judged."""
+    """How often decisions are wrong, by rule and in total; `left` decisions are not judged yet."""
 
     rules: tuple[RuleErrors, ...]
-    all: RuleErrors
+    total: RuleErrors = msgspec.field(name="all")
     left: int
 
 
 def audit_report(
-    rows: Sequence[ListedDecision], said: Mapping[Outcome, AuditVerdict]
+    rows: Sequence[ListedDecision], verdicts: Mapping[AuditedOutcome, AuditVerdict]
 ) -> AuditReport:
-    """Return the shares of errors among the decisions that were judged."""
+    """Return the shares of errors among the judged decisions."""
     counts: defaultdict[str, Counter[AuditVerdict]] = defaultdict(Counter)
     left = 0
     for row in rows:
-        verdict = said.get(outcome(row.record, row.decision))
+        verdict = verdicts.get(audited_outcome(row.record, row.decision))
         if verdict is None:
             left += 1
         else:
             counts[row.rule or _NO_RULE][verdict] += 1
     total = sum(counts.values(), Counter())
-    by_size = sorted(counts.items(), key=lambda each: (-each[1].total(), each[0]))
+    by_size = sorted(counts.items(), key=lambda item: (-item[1].total(), item[0]))
     return AuditReport(
-        tuple(_errors(rule, found) for rule, found in by_size), _errors("all", total), left
+        tuple(_errors(rule, count) for rule, count in by_size), _errors("all", total), left
     )
 
 
-def _errors(rule: str, found: Mapping[AuditVerdict, int]) -> RuleErrors:
-    right, wrong, unsure = (found[each] for each in AuditVerdict)
+def _errors(rule: str, count: Mapping[AuditVerdict, int]) -> RuleErrors:
+    right, wrong, unsure = (count[verdict] for verdict in AuditVerdict)
     judged = right + wrong
     low, high = wilson_interval(wrong, judged) if judged else (None, None)
     return RuleErrors(rule, right, wrong, unsure, wrong / judged if judged else None, low, high)
 
 
 def wilson_interval(count: int, of: int) -> tuple[float, float]:
-    """Return the bounds, with 95 % confidence, of a share of which `count` in `of` were found.
+    """Return the bounds, with 95 % confidence, of a share that is `count` in a sample of `of`.
 
     This is the score interval of E. B. Wilson (Journal of the American Statistical Association 22,
-    1927): it stays within 0 and 1 and holds for few cases.
+    1927), which stays within 0 and 1 and is valid for small samples.
     """
     share, z2 = count / of, _Z_95**2
     middle = share + z2 / (2 * of)
@@ -471,25 +471,23 @@ def wilson_interval(count: int, of: int) -> tuple[float, float]:
     return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
 
 
-def outcome(kept: DecisionRecord, decision: Decision) -> Outcome:
-    """Return what a verdict is about: it holds for a later decision that comes to the same."""
+def audited_outcome(record: DecisionRecord, decision: Decision) -> AuditedOutcome:
+    """Return what a verdict is about; it also applies to a later decision with the same outcome."""
     first = decision.first_release
-    return kept.path, decision.crg_mbid, decision.crg_rule, first.date if first else None
+    return record.path, decision.crg_mbid, decision.crg_rule, first.date if first else None
 
 
-def judged(store: "Store") -> dict[Outcome, AuditVerdict]:
-    """Return what people said of samples, by what they judged. Raises `StoreError`."""
-    found: dict[Outcome, AuditVerdict] = {}
+def audit_verdicts(store: "Store") -> dict[AuditedOutcome, AuditVerdict]:
+    """Return the verdicts of people by the outcomes that they judged. Raises `StoreError`."""
+    verdicts: dict[AuditedOutcome, AuditVerdict] = {}
     for audit in store.audits.latest().values():
-        kept = store.decisions.by_id(audit.decision_id)
-        try:
-            if kept:
-                found[outcome(kept, read_decision(kept))] = audit.verdict
-        except DamagedRecordError:  # it is reported where decisions are listed
-            continue
-    return found
+        record = store.decisions.by_id(audit.decision_id)
+        with suppress(DamagedRecordError):  # the list of decisions reports it
+            if record:
+                verdicts[audited_outcome(record, read_decision(record))] = audit.verdict
+    return verdicts
 
 
-def judge(store: "Store", row: ListedDecision, verdict: AuditVerdict) -> None:
-    """Save what a person says of a decision. Raises `StoreError`."""
+def save_audit(store: "Store", row: ListedDecision, verdict: AuditVerdict) -> None:
+    """Save the verdict of a person on a decision. Raises `StoreError`."""
     store.audits.put(AuditRecord(decision_id=row.record.id, verdict=verdict, at_utc=now_utc()))

@@ -1,7 +1,8 @@
-"""The results of the exams of models: kept in a file by model, and what follows from them.
+"""The results of model exams, which one file stores for all models, and what they permit.
 
-A model is known by its server's kind and address, its name, and who reads for it. What the server
-says of its build (a digest, or a size) tells whether it is still the one that was examined.
+A model is identified by the kind and address of its server, its name, and the model that gives the
+second readings. If the build that the server reports (a digest or a size) differs from that of the
+exam, the model has been replaced since.
 """
 
 import json
@@ -21,7 +22,7 @@ HOW_TO_CHECK = "canon model check"
 
 
 class ExaminedModel(msgspec.Struct, frozen=True):
-    """Which model was examined, and by which version of the exam."""
+    """The model that was examined, and the version of the exam."""
 
     provider: str
     address: str
@@ -37,7 +38,7 @@ class ExaminedModel(msgspec.Struct, frozen=True):
 
 
 class ExamResult(msgspec.Struct, frozen=True):
-    """What a model got in an exam, and when; `build` is what its server says of it, if anything."""
+    """The score of a model in an exam; `build` is what its server reports of it, or empty."""
 
     model: ExaminedModel
     score: Score
@@ -47,45 +48,45 @@ class ExamResult(msgspec.Struct, frozen=True):
 
     @classmethod
     def now(cls, config: LLMConfig, score: Score, build: str, seconds: float) -> "ExamResult":
-        """Return the result of an exam that has just ended."""
-        at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        return cls(ExaminedModel.of(config), score, build, round(seconds, 1), at)
+        """Return the result of an exam that has just ended after `seconds`."""
+        now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        return cls(ExaminedModel.of(config), score, build, round(seconds, 1), now)
 
     @property
     def text(self) -> str:
-        """What it got and what follows, for a person."""
+        """The score and what it permits, as text for a person."""
         share = f"checked {self.checked_at_utc[:10]}: {self.score.text}"
         if self.score.is_enough:
             return f"{share}: may decide prose"
         return f"below the bar: structure alone decides; prose is a proposal ({share})"
 
 
-def find_result(place: Path, config: LLMConfig) -> ExamResult | None:
-    """Return the stored result of the configured model. Raises `FileError`."""
+def find_result(path: Path, config: LLMConfig) -> ExamResult | None:
+    """Return the stored result of the configured model, or None. Raises `FileError`."""
     model = ExaminedModel.of(config)
-    return next((each for each in _read(place) if each.model == model), None)
+    return next((result for result in _read(path) if result.model == model), None)
 
 
-def save_result(place: Path, result: ExamResult) -> None:
+def save_result(path: Path, result: ExamResult) -> None:
     """Store a result in place of an earlier one of the same model. Raises `FileError`."""
-    others = [each for each in _read(place) if each.model != result.model]
+    others = [earlier for earlier in _read(path) if earlier.model != result.model]
     content = json.dumps(msgspec.to_builtins([*others, result]), indent=1, ensure_ascii=False)
-    temporary = place.with_name(f".{place.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_text(content + "\n", "utf-8")
-        temporary.replace(place)
+        temporary.replace(path)
     except OSError as error:
-        raise FileError(f"{place}: cannot be written ({error.strerror or error})") from error
+        raise FileError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
-def _read(place: Path) -> Sequence[ExamResult]:
+def _read(path: Path) -> Sequence[ExamResult]:
     try:
-        return decode_json(place.read_bytes(), list[ExamResult])
+        return decode_json(path.read_bytes(), list[ExamResult])
     except FileNotFoundError:
         return ()
     except OSError as error:
-        raise FileError(f"{place}: cannot be read ({error.strerror or error})") from error
+        raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        problem = f"{place}: holds no results of `{HOW_TO_CHECK}` ({error}): delete it"
+        problem = f"{path}: holds no results of `{HOW_TO_CHECK}` ({error}): delete it"
         raise FileError(problem) from error

@@ -44,7 +44,7 @@ ACCEPTED = "the model's answer, accepted in review"
 CHOSEN = "chosen in review"
 _MAX_FILES_NAMED = 3
 SAID = "said in review"
-_NO_MBID = "{}{!r} is no MusicBrainz id (a UUID)"
+_NO_MBID = "{}{!r} is not a MusicBrainz id (a UUID)"
 
 
 class PersonChoice(msgspec.Struct, frozen=True):

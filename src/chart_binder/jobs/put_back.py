@@ -1,8 +1,8 @@
-"""What a write changed in the tags of a file, put back into the tags as they are now.
+"""Put back the keys that a write changed, in tags that another program may have saved since.
 
-The journal has the records of every changed key before and after the write. A key that says what
-was written gets its former records, whatever version of ID3 the tag is of now. A key that somebody
-changed since is kept.
+The journal has the items of every changed key before and after the write. A key that still has the
+written texts gets its former items, also if the tag is of another version of ID3 now. A key that
+somebody changed since is kept.
 """
 
 from collections import Counter, defaultdict
@@ -39,8 +39,6 @@ from chart_binder.domain.records import WriteRecord
 from chart_binder.errors import SaveError
 from chart_binder.files import quoted
 from chart_binder.jobs.journal import (
-    HEAD_OF,
-    SAME_WORDS,
     ChangedKey,
     Texts,
     changes_since_write,
@@ -58,7 +56,11 @@ _COPIED_INTO = {"wav": "riff-info", **dict.fromkeys(("mp3", "ape", "wv", "mpc"),
 
 @dataclass(frozen=True, slots=True)
 class PutBackResult:
-    """Tags with what was written taken back but for `kept` keys; `others` changed since, too."""
+    """Tags with the written keys put back.
+
+    `kept_keys` are written keys that were changed since, and stay; `other_keys` are keys that were
+    not written and changed since.
+    """
 
     tags: TagSet
     kept_keys: tuple[ChangedKey, ...] = ()
@@ -66,31 +68,37 @@ class PutBackResult:
 
 
 def tags_put_back(write: WriteRecord, tags: TagSet, *, force: bool = False) -> PutBackResult:
-    """Return tags with every written key put back that says what was written; all if `force`.
+    """Return tags with every key put back that has the written texts, or with `force` every key.
 
-    Raises `AudioError` for a journal that cannot be read, `SaveError` if it does not lead back.
+    Raises `AudioError` if the journal cannot be read, and `SaveError` if undoing the changes does
+    not result in the former tags.
     """
     changes = TagChanges.from_json(write.changes)
     if tags.hash == write.tags_after_hash:
         before = apply_changes(tags, changes.reversed)
         if before.hash != write.tags_before_hash:
             path = quoted(path_from_bytes(write.path))
-            raise SaveError(f"{path}: the journal does not lead back to the tags before")
+            raise SaveError(f"{path}: the journal does not lead back to the former tags")
         return PutBackResult(before)
     copied = tuple(_additions(changes.copied, changes))
-    now = new_block(tags).items
-    lost = _additions((item for item in changes.uncopied if item not in now), changes)
+    present_items = new_block(tags).items
+    lost = _additions((item for item in changes.uncopied if item not in present_items), changes)
     recorded = _from_copies(merged_by_key(changes.changes), (*copied, *lost))
-    present = _of_present_version(recorded, write, tags)
-    back, kept = _with_old_items(tags, present, write, changes, force=force)
-    back = _without_copies(back, _of_present_version(copied, write, back), changes)
+    converted = _in_present_version(recorded, write, tags)
+    back, kept_keys = _with_old_items(tags, converted, write, changes, force=force)
+    back = _without_copies(back, _in_present_version(copied, write, back), changes)
     back = _without_written(back, write, changes)
-    return PutBackResult(back, kept, tuple(_others(write, changes, present, back)))
+    return PutBackResult(back, kept_keys, tuple(_other_keys(write, changes, converted, back)))
+
+
+def _written_form(changes: TagChanges) -> str:
+    """Return the form of the tag that was written, or an empty text."""
+    return next((change.form for change in changes.changes if change.new), "")
 
 
 def _additions(items: Iterable[TagItem], changes: TagChanges) -> Iterator[TagChange]:
-    """Yield records that other tags said as additions to the tag that was written."""
-    form = next((change.form for change in changes.changes if change.new), "")
+    """Yield items of other tags as additions to the written tag."""
+    form = _written_form(changes)
     for at, item in enumerate(items):
         yield TagChange(form, item.key, (), (PlacedItem(at, item),))
 
@@ -98,7 +106,7 @@ def _additions(items: Iterable[TagItem], changes: TagChanges) -> Iterator[TagCha
 def _from_copies(
     recorded: Iterable[TagChange], copied: tuple[TagChange, ...]
 ) -> Iterator[TagChange]:
-    """Yield changes, those of a key that was absent or empty from what another tag said of it."""
+    """Yield changes; a key that was absent or empty gets as old items those of another tag."""
     for change in recorded:
         copies = (copy for copy in copied if is_same_key(change.form, copy.key, change.key))
         of_other_tag = tuple(placed for copy in copies for placed in copy.new)
@@ -108,10 +116,10 @@ def _from_copies(
             yield msgspec.structs.replace(change, old=of_other_tag)
 
 
-def _of_present_version(
+def _in_present_version(
     changes: Iterable[TagChange], write: WriteRecord, tags: TagSet
 ) -> tuple[TagChange, ...]:
-    """Return changes with those of ID3v2 for the version that its tag is of now."""
+    """Return changes, those of ID3v2 converted to the version that the tag has now."""
     block = tags.block(_ID3)
     id3, others = list[TagChange](), list[TagChange]()
     for change in changes:
@@ -123,44 +131,44 @@ def _of_present_version(
 
 def _with_old_items(
     tags: TagSet,
-    present: Iterable[TagChange],
+    converted: Iterable[TagChange],
     write: WriteRecord,
     changes: TagChanges,
     *,
     force: bool,
 ) -> tuple[TagSet, tuple[ChangedKey, ...]]:
-    """Put back the records of keys, as they were; return the keys that somebody changed, too.
+    """Return tags with the old items of keys, and the keys that are kept because they changed.
 
-    The keys of one field are put back together, or none of them.
+    The keys of one field are put back together, or none of them is.
     """
-    kept = list[ChangedKey]()
-    left = cache(partial(texts_after_write, write))
+    kept_keys = list[ChangedKey]()
+    texts_after = cache(partial(texts_after_write, write))
     heads = {block.form: block.head for block in (*changes.old_blocks, *changes.new_blocks)}
     units = defaultdict[tuple[str, str], list[TagChange]](list)
-    for change in present:
+    for change in converted:
         units[change.form, field_of_key(change.form, change.key) or change.key].append(change)
     for (form, name), unit in units.items():
         block = next((block for block in tags.blocks if block.form == form), None)
         if block is None and changes.copied:
-            continue  # somebody removed the tag, and what it hid is seen again
+            continue  # somebody removed the tag, so the tag that it hid counts again
         block = block or TagBlock(form, (), heads[form])
-        merged = [*unit, *_merged_keys(block, name, unit, left(form))]
+        merged = [*unit, *_merged_keys(block, name, unit, texts_after(form))]
         is_merged = _are_merged(_changed_keys(block, merged))
         changed = [key for key in _changed_keys(block, unit) if key.new != key.before]
         is_as_written = is_merged or all(_is_as_written(key, form, heads) for key in changed)
         if not force and not is_as_written:
-            kept += changed
+            kept_keys += changed
         elif changed:
             for change in merged if is_merged else unit:
                 block = _with_items(block, tuple(_items_of(block, change)), change.old)
             is_new = block.form in _COPIED_INTO.values() and not tags.block(block.form)
-            behind = TagSet(tags.container, (*tags.blocks, block))
-            tags = behind if is_new else tags.with_block(block)
-    return tags, tuple(kept)
+            appended = TagSet(tags.container, (*tags.blocks, block))
+            tags = appended if is_new else tags.with_block(block)
+    return tags, tuple(kept_keys)
 
 
 def _changed_keys(block: TagBlock, unit: Iterable[TagChange]) -> list[ChangedKey]:
-    """Return what keys said before, as written, and now."""
+    """Return keys with their texts before the write, after it, and now."""
     return [
         ChangedKey(
             change.key,
@@ -173,33 +181,33 @@ def _changed_keys(block: TagBlock, unit: Iterable[TagChange]) -> list[ChangedKey
 
 
 def _merged_keys(
-    block: TagBlock, name: str, unit: list[TagChange], left: Mapping[str, Texts]
+    block: TagBlock, name: str, unit: list[TagChange], texts_after: Mapping[str, Texts]
 ) -> Iterator[TagChange]:
-    """Yield the keys of a field that a write left as they were, and that others of it say now."""
-    there = [*(change.key for change in unit), *(item.key for item in block.items)]
-    now = {text for key in _changed_keys(block, unit) for text in key.new}
-    for key, texts in left.items():
-        is_gone = not any(is_same_key(block.form, key, other) for other in there)
-        if is_gone and now.issuperset(texts) and field_of_key(block.form, key) == name:
+    """Yield the unwritten keys of a field that are gone because another key has their texts now."""
+    present_keys = [*(change.key for change in unit), *(item.key for item in block.items)]
+    present_texts = {text for key in _changed_keys(block, unit) for text in key.new}
+    for key, texts in texts_after.items():
+        is_gone = not any(is_same_key(block.form, key, present) for present in present_keys)
+        if is_gone and present_texts.issuperset(texts) and field_of_key(block.form, key) == name:
             items = text_items(block.form, key, texts)
             placed = tuple(PlacedItem(_LAST, item) for item in items)
             yield TagChange(block.form, key, placed, placed)
 
 
 def _are_merged(keys: list[ChangedKey]) -> bool:
-    """Say whether keys of one field say together what was written.
+    """Return whether the keys of one field together still have the texts that were written.
 
     TagLib saves the values of `Year` and `DATE`, or of `Disc` and `DISCNUMBER`, as one key.
     """
-    now = Counter(chain.from_iterable(key.new for key in keys))
-    written = Counter(chain.from_iterable(key.old for key in keys))
-    return now == written and all(not key.new or {*key.old} <= {*key.new} for key in keys)
+    present = Counter(chain.from_iterable(key.new for key in keys))
+    after_write = Counter(chain.from_iterable(key.old for key in keys))
+    return present == after_write and all(not key.new or {*key.old} <= {*key.new} for key in keys)
 
 
 def _is_as_written(key: ChangedKey, form: str, heads: dict[str, bytes]) -> bool:
-    """Say whether a key says what was written, in the way another program saves it.
+    """Return whether a key has the written texts, as another program may save them.
 
-    TagLib saves values in another order (ASF), and twice that are the same of two keys (APE).
+    TagLib changes the order of values (ASF), and repeats a value that two keys had (APE).
     """
     is_of_other_version = form not in heads
     return {*key.new} == {*key.old} or (
@@ -208,9 +216,9 @@ def _is_as_written(key: ChangedKey, form: str, heads: dict[str, bytes]) -> bool:
 
 
 def _without_copies(tags: TagSet, copied: tuple[TagChange, ...], changes: TagChanges) -> TagSet:
-    """Leave out what a tag got from others if it says nothing else and they still say it.
+    """Return tags without the items that were copied from other tags, if these still have them.
 
-    A tag that was made and is empty is left out, too.
+    A tag that the write created is removed if it is empty then.
     """
     forms = {change.form for change in copied}
     block = next((block for block in tags.blocks if block.form in forms), None)
@@ -233,70 +241,70 @@ def _without_copies(tags: TagSet, copied: tuple[TagChange, ...], changes: TagCha
 
 
 def _without_written(tags: TagSet, write: WriteRecord, changes: TagChanges) -> TagSet:
-    """Leave out what another program copied, of the fields that were written, under other keys.
+    """Return tags without the written fields that another program copied to other keys.
 
-    These are keys of the tag that was written, of RIFF INFO and ID3v1 that were not there after the
-    write, and that say what was written and no tag of the file said before.
+    These keys are in the written tag, in RIFF INFO or in ID3v1, were absent after the write, and
+    have written texts that no tag of the file had before.
     """
     fields = _written_fields(write, changes)
-    form = next((change.form for change in changes.changes if change.new), "")
+    form = _written_form(changes)
     old = {(change.form, folded(change.form, change.key)) for change in changes.changes}
     for header in changes.new_blocks:
-        left = texts_after_write(write, header.form)
-        old |= {(header.form, folded(header.form, key)) for key in left}
+        texts_after = texts_after_write(write, header.form)
+        old |= {(header.form, folded(header.form, key)) for key in texts_after}
     for block in tags.blocks if fields else ():
         if block.form not in (form, _COPIED_INTO.get(tags.container)):
             continue
-        bare = without_fields(block, fields, {key for other, key in old if other == block.form})
+        old_keys = {key for old_form, key in old if old_form == block.form}
+        bare = without_fields(block, fields, old_keys)
         if bare is None and block.form != form:
-            others = tuple(other for other in tags.blocks if other.form != block.form)
-            tags = TagSet(tags.container, others)
+            remaining = (present for present in tags.blocks if present.form != block.form)
+            tags = TagSet(tags.container, tuple(remaining))
         else:
             tags = tags.with_block(bare or TagBlock(form, (), block.head))
     return _without_empty(tags, changes)
 
 
 def _written_fields(write: WriteRecord, changes: TagChanges) -> dict[str, Texts]:
-    """Return the fields of a write that no tag of the file said before."""
-    form = next((change.form for change in changes.changes if change.new), "")
-    here = [change for change in changes.changes if change.form == form]
-    changed = {change.key for change in here}
+    """Return the written fields whose texts no tag of the file had before."""
+    form = _written_form(changes)
+    of_form = [change for change in changes.changes if change.form == form]
+    changed = {change.key for change in of_form}
     unchanged = [
         (field_of_key(form, key), texts)
         for key, texts in texts_after_write(write, form).items()
         if key not in changed
     ]
-    old = (placed.item for change in here for placed in change.old)
-    new = (placed.item for change in here for placed in change.new)
-    earlier = [fields_of_items(form, items) for items in (old, changes.copied, changes.uncopied)]
+    old = (placed.item for change in of_form for placed in change.old)
+    new = (placed.item for change in of_form for placed in change.new)
+    for items in (old, changes.copied, changes.uncopied):
+        unchanged += fields_of_items(form, items).items()
     return {
         name: texts
         for name, texts in fields_of_items(form, new).items()
-        if (name, texts) not in unchanged and not any(each.get(name) == texts for each in earlier)
+        if (name, texts) not in unchanged
     }
 
 
 def _without_empty(tags: TagSet, changes: TagChanges) -> TagSet:
-    """Return tags without the tags that were made and have nothing in them."""
+    """Return tags without the empty ones that the write created."""
     old, new = (
         {block.form.partition(".")[0] for block in blocks}
         for blocks in (changes.old_blocks, changes.new_blocks)
     )
-    made = new - old
-    blocks = (b for b in tags.blocks if b.items or b.form.partition(".")[0] not in made)
+    blocks = (b for b in tags.blocks if b.items or b.form.partition(".")[0] not in new - old)
     return TagSet(tags.container, tuple(blocks))
 
 
-def _others(
-    write: WriteRecord, changes: TagChanges, present: Iterable[TagChange], back: TagSet
+def _other_keys(
+    write: WriteRecord, changes: TagChanges, converted: Iterable[TagChange], back: TagSet
 ) -> Iterator[ChangedKey]:
-    """Yield the keys that changed since and were not written."""
-    names = {change.key.casefold() for change in present}
-    dates = {date_frame(change.form, change.key) for change in present} - {None}
-    for key in changes_since_write(write, changes, back):
+    """Yield the keys that changed since the write and were not written."""
+    names = {change.key.casefold() for change in converted}
+    dates = {date_frame(change.form, change.key) for change in converted} - {None}
+    for key in changes_since_write(write, changes, back, in_texts_only=True):
         is_written = key.before is not None or key.field.casefold() in names
-        is_same = SAME_WORDS in key.new or key.field.startswith(HEAD_OF)
-        if not is_written and not is_same and date_frame("id3v2.4", key.field) not in dates:
+        if not is_written and date_frame("id3v2.4", key.field) not in dates:
             yield key
 
 
@@ -307,11 +315,11 @@ def _items_of(block: TagBlock, change: TagChange) -> Iterator[PlacedItem]:
 
 
 def _with_items(
-    block: TagBlock, now: tuple[PlacedItem, ...], old: tuple[PlacedItem, ...]
+    block: TagBlock, present: tuple[PlacedItem, ...], old: tuple[PlacedItem, ...]
 ) -> TagBlock:
-    removed = {placed.at for placed in now}
+    removed = {placed.at for placed in present}
     items = [item for at, item in enumerate(block.items) if at not in removed]
-    end = sum(bool(item.key) for item in items)  # bytes that are no record stand behind the others
+    end = sum(bool(item.key) for item in items)  # bytes that are not an item come last
     for count, placed in enumerate(old):
         items.insert(min(placed.at, end + count), placed.item)
     in_order = asf.sorted_by_place(items) if block.form == "asf" else tuple(items)

@@ -1,6 +1,7 @@
-"""Undo what was written into files, and verify what is there against the journal.
+"""Undo writes of tags, and verify files against the journal.
 
-The former file is made again byte by byte; tags that changed since are put back key by key.
+A file that did not change since the write gets its former bytes; in a changed file, the written
+keys are put back one by one.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,39 +41,40 @@ from chart_binder.jobs.journal import (
     write_of_file,
 )
 from chart_binder.jobs.put_back import PutBackResult, tags_put_back
-from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
+from chart_binder.jobs.stored_decisions import path_bytes
 from chart_binder.jobs.write import WriteReport, WriteStatus, read_file_tags, why_text
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
 
 
-_ALREADY = "its tags are as they were already"
-_ALL_CHANGED = "all that was written changed since: --force puts it back"
-_WRITTEN_SINCE = "run {run} wrote its tags since: `canon undo {run}` first, or --force"
+_ALREADY = "its tags are already as they were before"
+_ALL_CHANGED = "everything that was written has changed since: --force puts it back"
+_WRITTEN_SINCE = "run {run} has written its tags since: `canon undo {run}` first, or --force"
+_OTHER_AUDIO = "its audio is not the audio that the tags were written for"
 _GONE = "; if it was moved, name the folder that it is in now: `canon undo FOLDER` finds it"
 _IN_PART = "`canon undo` kept what somebody changed since: with --force it puts that back, too"
 
 
 def runs_to_undo(store: "Store") -> Iterator[RunRecord]:
-    """Yield the runs with writes that can be undone, newest first; undoing runs do not count."""
+    """Yield the runs with writes that can be undone, newest first; not the runs that undid some."""
     return (run for run in store.runs.iterate() if any(writes_to_undo(store, run)))
 
 
 def writes_to_undo(store: "Store", run: RunRecord) -> Iterator[WriteRecord]:
-    """Yield the writes of a run that can be undone; writes that undid others do not count."""
+    """Yield the writes of a run that can be undone, without those that undid others."""
     return not_undoing(store, store.journal.of_run(run.id))
 
 
 def writes_since(
     store: "Store", at_utc: str, moved: MovedFiles, paths: Iterable[Path] | None = None
 ) -> Iterator[WriteRecord]:
-    """Yield the writes since a time that can be undone, of all files or `paths`, newest first."""
+    """Yield the writes since `at_utc` that can be undone, newest first: of `paths`, or of all."""
     if paths is None:
         return not_undoing(store, store.journal.since(at_utc))
     names = (write.path for path in paths if (write := moved.last_write(path)))
-    found = (write for name in names for write in store.journal.of_path(name))
-    return not_undoing(store, (write for write in found if write.at_utc >= at_utc))
+    writes = (write for name in names for write in store.journal.of_path(name))
+    return not_undoing(store, (write for write in writes if write.at_utc >= at_utc))
 
 
 def undo_writes(
@@ -82,10 +84,9 @@ def undo_writes(
     *,
     force: bool = False,
 ) -> Iterator[WriteReport]:
-    """Undo writes, of each file the newest first, and yield a report for each. Raises `StoreError`.
+    """Undo writes, those of one file from newest to oldest, and yield a report on each write.
 
-    A file that was not changed since is made again byte by byte. In another, the written keys are
-    put back; one that somebody changed since is kept unless `force`.
+    Keys that somebody changed since the write stay, unless `force`. Raises `StoreError`.
     """
     moved = moved or MovedFiles(run.store)
     for write in writes:
@@ -100,7 +101,7 @@ def plan_undo(
     force: bool = False,
     copy_links: bool = False,
 ) -> Iterator[WriteReport]:
-    """Yield what `undo_writes` would report, and change nothing. Raises `StoreError`."""
+    """Yield the reports that `undo_writes` would yield; change nothing. Raises `StoreError`."""
     moved = moved or MovedFiles(store)
     planned: dict[bytes, list[WriteRecord]] = {}
     for write in writes:
@@ -115,8 +116,8 @@ def plan_undo(
 def _report_on(
     write: WriteRecord, moved: MovedFiles, undo: Callable[[WriteRecord, Path], WriteReport]
 ) -> WriteReport:
-    """Return the report on one file; what went wrong is part of it. Raises `StoreError`."""
-    former, path = path_from_bytes(write.path), moved.path_of(write)
+    """Return the report of `undo` on a file, or a report on its error. Raises `StoreError`."""
+    path = moved.path_of(write)
     try:
         report = undo(write, path)
     except StoreError:
@@ -128,24 +129,28 @@ def _report_on(
     why = report.why
     if path_bytes(path) != write.path:
         why = moved_text(write, why)
-    elif report.status is WriteStatus.FAILED and not former.exists():
+    elif report.status is WriteStatus.FAILED and not path.exists():
         why = f"{why}{_GONE}"
     return replace(report, why=why, decision_id=write.decision_id, file=read_file_tags(path))
 
 
 class _UndoRefusedError(SaveError):
-    """The file is not, or not any more, as this write left it."""
+    """The file is not as the write left it, so the write must not be undone."""
 
 
 def _undo(write: WriteRecord, path: Path, *, run: WritingRun, force: bool) -> WriteReport:
     journal = run.store.journal
-    now = read_tag_set(path)
-    if now.hash == write.tags_before_hash:
+    tags = read_tag_set(path)
+    if tags.hash == write.tags_before_hash:
         journal.undone(write.id, now_utc())
         return WriteReport(path, WriteStatus.UNCHANGED, why=_ALREADY)
     if not force:
-        _require_last(run.store, write, now)
-    saved, undoing, back = _restored(write, path, run) or _put_back(write, path, run, force=force)
+        _require_last(run.store, write, tags)
+    try:
+        saved, undoing = run.restore(path, Restoration.from_document(write.restoration), write)
+        back = PutBackResult(saved.after)
+    except ChangedSinceError:
+        saved, undoing, back = _put_back(write, path, run, force=force)
     if not back.kept_keys:
         journal.undone(write.id, now_utc())
     if not saved.changed:
@@ -171,34 +176,34 @@ def _plan(
     force: bool,
     copy_links: bool,
 ) -> WriteReport:
-    """Return what `_undo` would report, once newer writes of the file are undone.
+    """Return the report that `_undo` would return after the `newer` writes of the file are undone.
 
-    All that the save would ask is asked.
+    The file is checked as if it was saved.
     """
 
     def with_newer_undone(tags: TagSet) -> TagSet:
-        for each in newer:
-            tags = tags_put_back(each, tags, force=force).tags
+        for newer_write in newer:
+            tags = tags_put_back(newer_write, tags, force=force).tags
         return tags
 
     def change(tags: TagSet) -> TagSet:
         return tags_put_back(write, with_newer_undone(tags), force=force).tags
 
-    now = with_newer_undone(read_tag_set(path))
-    if now.hash == write.tags_before_hash:
+    tags = with_newer_undone(read_tag_set(path))
+    if tags.hash == write.tags_before_hash:
         return WriteReport(path, WriteStatus.UNCHANGED, why=_ALREADY)
     if not force:
-        _require_last(store, write, now)
-    back = tags_put_back(write, now, force=force)
-    if back.tags == now:
+        _require_last(store, write, tags)
+    back = tags_put_back(write, tags, force=force)
+    if back.tags == tags:
         return _unchanged(path, back)
     try:
-        former = [Restoration.from_document(each.restoration) for each in (*newer, write)]
+        former = [Restoration.from_document(undone.restoration) for undone in (*newer, write)]
         check_restore(path, former, copy_links=copy_links)
     except ChangedSinceError:
         check_tags(path, change, copy_links=copy_links, is_undo=True)
         _require_audio(write, audio_hash(path))
-    changes = field_changes(now, back.tags)
+    changes = field_changes(tags, back.tags)
     return WriteReport(
         path, WriteStatus.PLANNED, changes, kept_keys=back.kept_keys, other_keys=back.other_keys
     )
@@ -210,49 +215,39 @@ def _unchanged(path: Path, back: PutBackResult) -> WriteReport:
     return WriteReport(path, status, why=why, kept_keys=back.kept_keys, other_keys=back.other_keys)
 
 
-def _require_last(store: "Store", write: WriteRecord, now: TagSet) -> None:
-    """Raise `SaveError` if a file's tags are, without any other change, those of a later write."""
-    if now.hash == write.tags_after_hash:
+def _require_last(store: "Store", write: WriteRecord, tags: TagSet) -> None:
+    """Raise `_UndoRefusedError` if `tags` are exactly those that a later write left."""
+    if tags.hash == write.tags_after_hash:
         return
-    since = takewhile(lambda each: each.id != write.id, store.journal.of_path(write.path))
-    for later in not_undoing(store, since):
-        if later.tags_after_hash == now.hash:
+    writes = takewhile(lambda later: later.id != write.id, store.journal.of_path(write.path))
+    for later in not_undoing(store, writes):
+        if later.tags_after_hash == tags.hash:
             raise _UndoRefusedError(_WRITTEN_SINCE.format(run=later.run_id))
 
 
-def _require_audio(write: WriteRecord, found: str) -> None:
-    if found != write.audio_hash:
-        raise _UndoRefusedError("its audio is not that which the tags were written for")
+def _require_audio(write: WriteRecord, sound: str) -> None:
+    if sound != write.audio_hash:
+        raise _UndoRefusedError(_OTHER_AUDIO)
 
 
-_Saved = tuple[SaveResult, WriteRecord | None, PutBackResult]
-
-
-def _restored(write: WriteRecord, path: Path, run: WritingRun) -> _Saved | None:
-    """Make the former file again; return `None` if the file was changed since."""
-    try:
-        saved, undoing = run.restore(path, Restoration.from_document(write.restoration), write)
-    except ChangedSinceError:
-        return None
-    return saved, undoing, PutBackResult(saved.after)
-
-
-def _put_back(write: WriteRecord, path: Path, run: WritingRun, *, force: bool) -> _Saved:
-    found: list[PutBackResult] = []
+def _put_back(
+    write: WriteRecord, path: Path, run: WritingRun, *, force: bool
+) -> tuple[SaveResult, WriteRecord | None, PutBackResult]:
+    results: list[PutBackResult] = []
 
     def change(tags: TagSet) -> TagSet:
-        found.append(tags_put_back(write, tags, force=force))
-        return found[-1].tags
+        results.append(tags_put_back(write, tags, force=force))
+        return results[-1].tags
 
     def check(prepared: PreparedCopy) -> None:
         _require_audio(write, prepared.audio_hash)
 
     saved, undoing = run.save(path, change, write.decision_id, check, write.id)
-    return saved, undoing, found[-1]
+    return saved, undoing, results[-1]
 
 
 class VerifyState(StrEnum):
-    """How a file compares with the journal."""
+    """The result of comparing a file with the journal."""
 
     SAME = "same"
     PUT_BACK = "put back"
@@ -266,7 +261,7 @@ class VerifyState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The finding for one file; `changes` lead from what was written, or what `undo` kept."""
+    """The result for one file; `changes` are those since the write, or the keys that undo kept."""
 
     path: Path
     finding: VerifyState
@@ -276,49 +271,48 @@ class Verification:
 
 
 def verify(store: "Store", path: Path) -> Verification:
-    """Compare a file's tags and audio with the journal. Raises `StoreError`; changes nothing."""
+    """Compare a file's tags and audio with the journal; change nothing. Raises `StoreError`."""
     writes = store.journal.of_path(path_bytes(path))
     write = next(only_done(writes), None)
-    begun = next((each for each in writes if each.state is WriteState.INTENDED), None)
-    if begun and (write is None or begun.id > write.id):
+    intent = next((begun for begun in writes if begun.state is WriteState.INTENDED), None)
+    if intent and (write is None or intent.id > write.id):
         why = "a run is writing it, or was cut short: the next run that writes records what it did"
-        return Verification(path, VerifyState.OPEN, why, write=begun)
+        return Verification(path, VerifyState.OPEN, why, write=intent)
     try:
         write = write_of_file(store, path, last_done)
         if write is None:
-            why = "no tags were written into it by canon"
-            return Verification(path, VerifyState.UNRECORDED, why)
-        found = _compare(path, write)
-        if found.finding is VerifyState.SAME and is_undoing(store, write):
-            found = _undone(store, found, write)
+            return Verification(path, VerifyState.UNRECORDED, "canon wrote no tags into it")
+        result = _compare(path, write)
+        if result.finding is VerifyState.SAME and is_undoing(store, write):
+            result = _compare_undone(store, result, write)
         is_moved = write.path != path_bytes(path)
-        return replace(found, why=moved_text(write, found.why)) if is_moved else found
+        return replace(result, why=moved_text(write, result.why)) if is_moved else result
     except AudioError as error:
         return Verification(path, VerifyState.UNREADABLE, str(error), write=write)
 
 
-def _undone(store: "Store", found: Verification, undoing: WriteRecord) -> Verification:
-    """Return the finding for a file that is as an undo left it."""
+def _compare_undone(store: "Store", result: Verification, undoing: WriteRecord) -> Verification:
+    """Return the result for a file whose tags are as an undoing left them."""
     write = store.journal.get(undoing.undoes) if undoing.undoes else None
-    kept: tuple[ChangedKey, ...] = ()
+    kept_keys: tuple[ChangedKey, ...] = ()
     if write and write.state is WriteState.DONE:
-        kept = tags_put_back(write, read_tag_set(found.path)).kept_keys
-    if not kept:
-        return replace(found, finding=VerifyState.PUT_BACK)
-    return replace(found, finding=VerifyState.IN_PART, why=_IN_PART, changes=kept)
+        kept_keys = tags_put_back(write, read_tag_set(result.path)).kept_keys
+    if not kept_keys:
+        return replace(result, finding=VerifyState.PUT_BACK)
+    return replace(result, finding=VerifyState.IN_PART, why=_IN_PART, changes=kept_keys)
 
 
 def _compare(path: Path, write: WriteRecord) -> Verification:
     if audio_hash(path) != write.audio_hash:
-        why = "its audio is not that which the tags were written for: damaged, or another file"
+        why = f"{_OTHER_AUDIO}: it is damaged, or another file"
         return Verification(path, VerifyState.AUDIO_DIFFERS, why, write=write)
     tags = read_tag_set(path)
     if has_written(tags, write):
         return Verification(path, VerifyState.SAME, write=write)
-    found = changes_since_write(write, TagChanges.from_json(write.changes), tags)
+    changes = changes_since_write(write, TagChanges.from_json(write.changes), tags)
     why = (
-        "other tags than those that were written changed since"
-        if found and all(each.before is None for each in found)
-        else "its tags say something else than was written"
+        "only tags that were not written have changed since"
+        if changes and all(key.before is None for key in changes)
+        else "they are not the tags that were written"
     )
-    return Verification(path, VerifyState.TAGS_DIFFER, why, found, write)
+    return Verification(path, VerifyState.TAGS_DIFFER, why, changes, write)

@@ -1,4 +1,4 @@
-"""Write what decisions say into the tags of files, by a plan for each album."""
+"""Write decisions into the tags of files, according to a plan for each album."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -45,16 +45,20 @@ if TYPE_CHECKING:
     from chart_binder.store import Store
 
 NOT_DECIDED = "no decision on it is kept: `canon decide` makes one"
-_NO_EVIDENCE = "what it was decided by is not in the store: decide again"
+_NO_EVIDENCE = "its evidence is not in the store: decide again"
 _OPEN = (
     "its release group is undecided, and waits in `canon review`; its date does not depend on it"
 )
 _OVERRIDE_REMOVED = "the override that decided it was removed since: decide again"
+_OVERRIDE_NEW = "a person decided on it since: decide again"
+_OVERRIDE_DIFFERS = "a person decided otherwise since: decide again"
 _DATES = WriteOptions()
-_NOTHING = EvidenceBundle(())
+_NO_IDS = ChosenIds(None, None, None, None)
 
 ReleaseLookup: TypeAlias = Callable[[str], WholeRelease | None]
 WritesOf: TypeAlias = Callable[[Path], Sequence[records.WriteRecord]]
+FieldEdit: TypeAlias = Callable[[Fields], WantedFields]
+"""Takes the fields of a file, and returns those that it should have."""
 
 
 class WriteStatus(StrEnum):
@@ -70,7 +74,7 @@ class WriteStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TaggedFile:
-    """A file with the texts of its tags and its album by these, or the `problem` in reading."""
+    """A file with the fields of its tags and the album that they name, or the reading `problem`."""
 
     path: Path
     container: str
@@ -81,9 +85,10 @@ class TaggedFile:
 
 @dataclass(frozen=True, slots=True)
 class TagDraft:
-    """A file whose decision may be written, before its album is looked at.
+    """A file with the decision to write, before the rest of its album is considered.
 
-    `withheld` says why not; such a file only gets what keeps its album whole.
+    If the decision may not be written, `withheld` says why; the file then only gets the fields that
+    keep its album together.
     """
 
     file: TaggedFile
@@ -101,15 +106,15 @@ class TagDraft:
 
 @dataclass(frozen=True, slots=True)
 class TagPlan:
-    """The changes to one file; one `of_whole` is for all files of its album or for none.
+    """The changes to one file; if `of_whole`, all files of its album are written or none is.
 
-    `changes` are what a person is shown, `after` has the fields after it, `not_copied` names what
-    players no longer read, because the new tag hides it and cannot hold it.
+    `changes` are for display, `after` has the fields after the write. `not_copied` names the texts
+    that players no longer read, because a new tag hides them and cannot hold them.
     """
 
     draft: TagDraft
     policy: Policy
-    wanted: Callable[[Fields], WantedFields]
+    edit: FieldEdit
     changes: tuple[journal.FieldChange, ...]
     is_changed: bool
     after: Fields
@@ -125,16 +130,17 @@ class TagPlan:
 
     def change(self, tags: TagSet) -> TagSet:
         """Return the tags with the planned values. Raises `AudioError`."""
-        return with_fields(tags, self.wanted(all_fields(tags)).fields)
+        return with_fields(tags, self.edit(all_fields(tags)).fields)
 
 
 @dataclass(frozen=True, slots=True)
 class WriteReport:
-    """The outcome for one file; `why` is there if nothing was written as expected.
+    """The outcome for one file; `why` says why it was not written.
 
-    `notes` name what stays against the decision, `withheld` why its purpose was not met, `lost`
-    attributes and times that could not be kept. `in_review`: it waits for a person anyhow. Of an
-    undoing, `kept` are written and `others` not written keys that were changed since, and stay.
+    `notes` name fields that stay although the decision differs, `withheld` says why the decision
+    was not written in full, `lost` names file attributes and times that could not be preserved.
+    `in_review`: the file waits in `canon review` for another reason. After an undo, `kept_keys` and
+    `other_keys` were changed since the write and stay; only the former were written.
     """
 
     path: Path
@@ -155,24 +161,24 @@ class WriteReport:
 
     @property
     def not_copied(self) -> tuple[str, ...]:
-        """What of other tags the new one hides and cannot hold."""
+        """The texts of other tags that the new tag hides and cannot hold."""
         return self.plan.not_copied if self.plan else ()
 
     @property
     def waits(self) -> bool:
-        """Whether a person has to look at the file, although something may be written into it."""
+        """Whether the file needs a person, even if something was written into it."""
         is_open = self.plan is not None and self.plan.draft.track.chosen.release_group is None
         return is_open or self.withheld is not None or bool(self.kept_keys)
 
 
 PlanOrReport: TypeAlias = TagPlan | WriteReport
-"""A plan, or the report of a file that nothing may be written into, or that could not be read."""
+"""A plan, or the report on a file that must not be written or could not be read."""
 
 
 def refused(
     file: TaggedFile, why: str, decision: records.DecisionRecord | None = None
 ) -> WriteReport:
-    """Return the report of a file that nothing may be written into."""
+    """Return the report on a file that must not be written."""
     return WriteReport(
         file.path,
         WriteStatus.REFUSED,
@@ -184,26 +190,26 @@ def refused(
 
 
 def why_text(error: CanonError) -> str:
-    """Return why a file is not written, without its path where that is known."""
+    """Return the reason in an error, without the path of the file if it is known apart."""
     return error.why if isinstance(error, NotWritableError) else str(error)
 
 
 def read_file_tags(path: Path) -> TaggedFile:
-    """Read the tags of a file, or note why they cannot be read."""
+    """Read the tags of a file; if that fails, the result has the error as its `problem`."""
+    absolute = Path(absolute_path(path))
     try:
         tags = read_tag_set(path)
     except (CanonError, OSError) as error:
-        return TaggedFile(path, "", {}, _album_key(path, {}), error)
+        return TaggedFile(path, "", {}, album_key(absolute, {}), error)
     fields = all_fields(tags)
-    return TaggedFile(path, tags.container, fields, _album_key(path, fields))
-
-
-def _album_key(path: Path, fields: Fields) -> AlbumKey:
-    return album_key(Path(absolute_path(path)), fields)
+    return TaggedFile(path, tags.container, fields, album_key(absolute, fields))
 
 
 def write_planned(planned: PlanOrReport, run: journal.WritingRun | None) -> WriteReport:
-    """Write a plan if there is a `run`; a report is returned as it is. Raises `StoreError`."""
+    """Write a plan, or with no `run` report it only; return a report as it is.
+
+    Raises `StoreError`.
+    """
     if isinstance(planned, WriteReport):
         return planned
     report = WriteReport(
@@ -239,9 +245,10 @@ def write_planned(planned: PlanOrReport, run: journal.WritingRun | None) -> Writ
 
 @dataclass(frozen=True, slots=True)
 class TagPlanner:
-    """Plans tags by what is in the store; `releases` has tracks, which `Policy.MOVE` needs.
+    """Plans the tags of files from stored decisions.
 
-    With `copy_links` a file with other names (hard links) may be written, too.
+    `Policy.MOVE` needs `releases`, which looks up the tracks of a release. With `copy_links`, files
+    that have several names (hard links) may be written.
     """
 
     store: "Store"
@@ -251,69 +258,72 @@ class TagPlanner:
     copy_links: bool = False
 
     def draft(self, file: TaggedFile, stored: RecordsOfFiles) -> TagDraft | WriteReport:
-        """Return what may be written of the decision on a file, or why nothing may."""
-        kept = stored.decision(file.path)
-        if kept is None:
+        """Return a file with the decision to write, or a report that says why none may be."""
+        record = stored.decision(file.path)
+        if record is None:
             return refused(file, NOT_DECIDED)
-        decision = stored_decisions.read_decision(kept)
-        override, decision = self._overruled(file.path, kept, decision, stored)
-        verdict = stored.verdict(kept)
+        decision = stored_decisions.read_decision(record)
+        override, decision = self._with_override(file.path, record, decision, stored)
+        verdict = stored.verdict(record)
         chosen = self._writable(decision, verdict)
         withheld = chosen if isinstance(chosen, str) else None
         if isinstance(chosen, str):
             if not self.options.also_date or file.album.release or file.problem:
-                return self._refusal(file, kept, decision, chosen, override)
-            chosen = ChosenIds(None, None, None, None)
+                return refused(file, _reason(record, decision, chosen, override), record)
+            chosen = _NO_IDS
         if file.problem:
             raise file.problem
-        bundle = stored.bundle(file.path, kept)
-        if bundle is None and withheld:
-            bundle = _NOTHING
-        if bundle is None:
-            return refused(file, _NO_EVIDENCE, kept)
-        why = _contradiction(decision, bundle, chosen, override)
-        if not why and not override and not verdict and _was_overridden(kept, decision):
+        bundle = stored.bundle(file.path, record)
+        if bundle is None and not withheld:
+            return refused(file, _NO_EVIDENCE, record)
+        bundle = bundle or EvidenceBundle(())
+        why = _contradiction(override, decision, bundle, chosen) if override else None
+        is_overridden = record.decided_by == "override" or decision.overruled_at
+        if is_overridden and not override and not verdict:
             why = _OVERRIDE_REMOVED
-        if why := why or identity_change(self.store, file.path, kept, stored.writes):
-            return refused(file, why, kept)
+        if why := why or identity_change(self.store, file.path, record, stored.writes):
+            return refused(file, why, record)
         notes = () if chosen.release_group or withheld else (_OPEN,)
         own_dates = _written_dates(file, stored.writes)
         track = DecidedTrack(chosen, bundle, None if withheld else decision.first_release)
-        return TagDraft(file, kept, track, notes, own_dates, withheld)
+        return TagDraft(file, record, track, notes, own_dates, withheld)
 
-    def plan(self, draft: TagDraft, wanted: Callable[[Fields], WantedFields]) -> TagPlan:
-        """Return the plan of a file by what its fields should be.
+    def plan(self, draft: TagDraft, edit: FieldEdit) -> TagPlan:
+        """Return the plan of a file whose fields `edit` chooses.
 
-        Raises `AudioError` and `SaveError` where saving it would.
+        Raises the `AudioError` or `SaveError` that saving it would raise.
         """
-        planned: list[tuple[Fields, WantedFields]] = []
+        edits: list[tuple[Fields, WantedFields]] = []
 
         def change(tags: TagSet) -> TagSet:
             before = all_fields(tags)
-            planned.append((before, wanted(before)))
-            return with_fields(tags, planned[-1][1].fields)
+            edits.append((before, edit(before)))
+            return with_fields(tags, edits[-1][1].fields)
 
         tags, new = check_tags(draft.path, change, copy_links=self.copy_links)
-        ((before, wish),) = planned
+        ((before, wanted),) = edits
         after = all_fields(new) if new != tags else before
         return TagPlan(
             draft=draft,
             policy=self.options.policy,
-            wanted=wanted,
+            edit=edit,
             changes=journal.field_changes(tags, new, (before, after)),
             is_changed=new != tags,
             after=after,
-            notes=(*draft.notes, *wish.notes),
-            withheld=draft.withheld or wish.withheld,
+            notes=(*draft.notes, *wanted.notes),
+            withheld=draft.withheld or wanted.withheld,
             not_copied=not_copied(tags) if new != tags else (),
         )
 
-    def move(self, draft: TagDraft) -> Callable[[Fields], WantedFields] | WriteReport:
-        """Return what makes a file a track of the representative release, or why nothing does."""
+    def move(self, draft: TagDraft) -> FieldEdit | WriteReport:
+        """Return the edit that makes a file a track of the representative release.
+
+        Returns a report if that is impossible.
+        """
         refusal = partial(refused, draft.file, decision=draft.decision)
         track = draft.track
         if not track.chosen.release:
-            return refusal("no release of its group was decided for, so there is none to move to")
+            return refusal("no release of its group was chosen, so there is none to move to")
         try:
             release = self.releases(track.chosen.release) if self.releases else None
         except LookupFailedError as error:
@@ -331,7 +341,7 @@ class TagPlanner:
     def _writable(
         self, decision: Decision, verdict: records.VerdictRecord | None
     ) -> ChosenIds | str:
-        """Return the ids to write (none for an open case that is dated), or why none."""
+        """Return the ids to write (no ids for an open case with a certain year), or why not."""
         chosen = writable_ids(decision, verdict)
         is_open = decision.state in (State.UNDECIDED, State.REVIEW)
         is_dated = decision.first_release is not None and decision.first_release.year_certain
@@ -340,47 +350,43 @@ class TagPlanner:
             return ChosenIds(None, None, None, decision.trace)
         return chosen
 
-    def _overruled(
-        self, path: Path, kept: records.DecisionRecord, decision: Decision, stored: RecordsOfFiles
+    def _with_override(
+        self, path: Path, record: records.DecisionRecord, decision: Decision, stored: RecordsOfFiles
     ) -> tuple[OverrideRecord | None, Decision]:
-        """Return the override for a file, and its decision with the date that a person said."""
-        is_asked = self.overrides and not decision.failure
-        bundle = stored.bundle(path, kept) if is_asked else None
-        override = override_for(bundle, self.overrides, kept) if bundle else None
+        """Return the override for a file, and its decision with the first release it states."""
+        may_apply = self.overrides and not decision.failure
+        bundle = stored.bundle(path, record) if may_apply else None
+        override = override_for(bundle, self.overrides, record) if bundle else None
         if bundle is None or override is None:
             return None, decision
         first = with_override(decision.first_release, override, bundle)
         return override, msgspec.structs.replace(decision, first_release=first)
 
-    def _refusal(
-        self,
-        file: TaggedFile,
-        kept: records.DecisionRecord,
-        decision: Decision,
-        why: str,
-        override: OverrideRecord | None,
-    ) -> WriteReport:
-        if override and override.set_at_utc != decision.overruled_at:
-            why = "a person decided on it since: decide again"
-        elif decision.failure:  # what failed then may be well by now
-            when = records.local_time(kept.decided_at_utc)
-            why = f"{why} (looked at {when}); {advice_for(decision.cause)}"
-        return refused(file, why, kept)
+
+def _reason(
+    record: records.DecisionRecord, decision: Decision, why: str, override: OverrideRecord | None
+) -> str:
+    """Return why a decision is not written, with advice if it failed or an override came since."""
+    if override and override.set_at_utc != decision.overruled_at:
+        return _OVERRIDE_NEW
+    if decision.failure:  # it may have been mended since
+        when = records.local_time(record.decided_at_utc)
+        return f"{why} (looked at {when}); {advice_for(decision.cause)}"
+    return why
 
 
 def writable_ids(decision: Decision, verdict: records.VerdictRecord | None) -> ChosenIds | str:
-    """Return the ids that may be written of a decision, or the reason why none may."""
+    """Return the ids of a decision that may be written, or the reason why none may be."""
     accepted = verdict if verdict and verdict.verdict is records.VerdictKind.ACCEPT else None
     if not accepted and (why_not := _why_not(decision, verdict)):
         return why_not
-    named = accepted if accepted and accepted.crg_mbid else decision
-    if not named.crg_mbid:
+    choice = accepted if accepted and accepted.crg_mbid else decision
+    if not choice.crg_mbid:
         return f"nothing was decided: {decision.failure or decision.rationale or decision.state}"
-    ids = (decision.recording_mbid, named.crg_mbid, named.rr_mbid)
-    odd = next((one for one in ids if one and not MBID.fullmatch(one)), None)
-    if odd:
-        return f"{odd!r} is no MusicBrainz id (a UUID)"
-    return ChosenIds(decision.recording_mbid, named.crg_mbid, named.rr_mbid, decision.trace)
+    for mbid in (decision.recording_mbid, choice.crg_mbid, choice.rr_mbid):
+        if mbid and not MBID.fullmatch(mbid):
+            return f"{mbid!r} is not a MusicBrainz id (a UUID)"
+    return ChosenIds(decision.recording_mbid, choice.crg_mbid, choice.rr_mbid, decision.trace)
 
 
 def _why_not(decision: Decision, verdict: records.VerdictRecord | None) -> str | None:
@@ -392,90 +398,85 @@ def _why_not(decision: Decision, verdict: records.VerdictRecord | None) -> str |
         case State.UNDECIDED:
             return f"undecided: {decision.rationale or 'the facts do not decide it'}"
     if decision.adjudication is not None:
-        unseen = why_not_written(decision.adjudication)
-        return f"a person has to look at it: {unseen}" if unseen else None
+        why_not = why_not_written(decision.adjudication)
+        return f"a person has to look at it: {why_not}" if why_not else None
     return None if decision.state is State.DECIDED else f"it is for {decision.state}"
 
 
 def identity_change(
-    store: "Store", path: Path, kept: records.DecisionRecord, writes: WritesOf | None = None
+    store: "Store", path: Path, record: records.DecisionRecord, writes: WritesOf | None = None
 ) -> str | None:
-    """Return why a file may be another recording than the one decided, else `None`."""
+    """Return why a file may hold another recording than the decided one, or None if it does not."""
     status = path.stat()
-    if (status.st_size, status.st_mtime_ns) == (kept.file_size, kept.file_mtime_ns):
+    if (status.st_size, status.st_mtime_ns) == (record.file_size, record.file_mtime_ns):
         return None
     of_file = writes(path) if writes else store.journal.of_path(stored_decisions.path_bytes(path))
-    if _are_written_tags(store, path, kept, next(journal.only_done(of_file), None)):
+    if _has_last_written_tags(store, path, record, next(journal.only_done(of_file), None)):
         return None
-    now = read_names(path)
-    if now.recording_mbid and now.recording_mbid == kept.recording_mbid:
+    names = read_names(path)
+    if names.recording_mbid and names.recording_mbid == record.recording_mbid:
         return None
-    then = (stored_decisions.stored_artifact(kept) or Artifact()).tags or {}
-    identity = (now.recording_mbid, "; ".join(now.isrcs) or None, now.artist, now.title)
+    then = (stored_decisions.stored_artifact(record) or Artifact()).tags or {}
+    identity = (names.recording_mbid, "; ".join(names.isrcs) or None, names.artist, names.title)
     if identity == tuple(then.get(name) for name in ("recording_mbid", "isrc", "artist", "title")):
         return None
     return "its tags changed since it was decided, and may mean another recording: decide again"
 
 
-def _are_written_tags(
-    store: "Store", path: Path, kept: records.DecisionRecord, done: records.WriteRecord | None
+def _has_last_written_tags(
+    store: "Store",
+    path: Path,
+    record: records.DecisionRecord,
+    write: records.WriteRecord | None,
 ) -> bool:
-    """Return whether the tags are those that canon wrote last into the file that was decided."""
-    if done is None or done.decision_id is None:
+    """Return whether the tags are those that the last write left in the file that was decided."""
+    if write is None or write.decision_id is None:
         return False
-    if done.tags_after_hash != read_tag_set(path).hash:
+    if write.tags_after_hash != read_tag_set(path).hash:
         return False
     try:
-        is_same = done.decision_id == kept.id
-        by = kept if is_same else store.decisions.by_id(done.decision_id)
-    except DamagedRecordError:  # then the tags are compared
+        is_same = write.decision_id == record.id
+        decided = record if is_same else store.decisions.by_id(write.decision_id)
+    except DamagedRecordError:  # the tags are compared instead
         return False
-    file = (kept.file_size, kept.file_mtime_ns, kept.artifact)
-    return by is not None and (by.file_size, by.file_mtime_ns, by.artifact) == file
+    file = (record.file_size, record.file_mtime_ns, record.artifact)
+    return decided is not None and file == (
+        decided.file_size,
+        decided.file_mtime_ns,
+        decided.artifact,
+    )
 
 
 def _written_dates(file: TaggedFile, writes: WritesOf) -> frozenset[str]:
-    """Return the original dates that this program last wrote into a file that has any."""
+    """Return the original dates that the last write put into a file that still has any."""
     names = ("original_date", "original_year")
     if not file.fields.keys() & {*names}:
         return frozenset()
     keys = {key.casefold() for name in names for key in written_keys(name)}
     for write in journal.only_done(writes(file.path)):
-        found = frozenset(
+        dates = frozenset(
             text
             for change in TagChanges.from_json(write.changes).changes
             if change.key.casefold() in keys
             for placed in change.new
             for text in item_texts(change.form, placed.item) or ()
         )
-        if found:
-            return found
+        if dates:
+            return dates
     return frozenset()
 
 
-def _was_overridden(kept: records.DecisionRecord, decision: Decision) -> bool:
-    return kept.decided_by == "override" or bool(decision.overruled_at)
-
-
 def _contradiction(
-    decision: Decision, bundle: EvidenceBundle, chosen: ChosenIds, override: OverrideRecord | None
-) -> str | None:
-    if override and override.crg_mbid and chosen.release_group is None:
-        return "a person decided on it since: decide again"
-    if override and _contradicts(override, decision, bundle, chosen):
-        return "a person decided otherwise since: decide again"
-    return None
-
-
-def _contradicts(
     override: OverrideRecord, decision: Decision, bundle: EvidenceBundle, chosen: ChosenIds
-) -> bool:
-    """Return whether a decision follows another override, or one says what it does not."""
-    if decision.overruled_at and decision.overruled_at != override.set_at_utc:
-        return True
-    if override.same_as and override.same_as not in map(bare_id, bundle.all_ids.ids):
-        return True
-    if override.crg_mbid and bare_id(override.crg_mbid) != bare_id(chosen.release_group or ""):
-        return True
+) -> str | None:
+    """Return how an override contradicts a decision, or None if the decision agrees with it."""
+    if override.crg_mbid and chosen.release_group is None:
+        return _OVERRIDE_NEW
     release = bare_id(chosen.release) if chosen.release else None
-    return override.rr_mbid is not None and bare_id(override.rr_mbid) != release
+    is_other = (
+        (decision.overruled_at and decision.overruled_at != override.set_at_utc)
+        or (override.same_as and override.same_as not in map(bare_id, bundle.all_ids.ids))
+        or (override.crg_mbid and bare_id(override.crg_mbid) != bare_id(chosen.release_group or ""))
+        or (override.rr_mbid is not None and bare_id(override.rr_mbid) != release)
+    )
+    return _OVERRIDE_DIFFERS if is_other else None

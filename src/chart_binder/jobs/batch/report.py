@@ -1,4 +1,4 @@
-"""Count what a batch comes to, and give it as metrics: Prometheus text (0.0.4) or JSON."""
+"""Count the results of a batch, and render them as metrics: Prometheus text (0.0.4) or JSON."""
 
 import heapq
 import os
@@ -35,10 +35,10 @@ _COUNTS = (
 """The counts of a `BatchTally` that are measures under the same name."""
 _DECIDED_BY = ("rules", "llm", "override")
 _Metric: TypeAlias = tuple[str, str, str, Mapping[str, float], str]
-"""Name, kind, help, and the samples by the value of a label; without one, `''` has the only."""
+"""Name, kind, help, samples by the value of the label, and the label; '' if there is no label."""
 _SPENT = {
-    "musicbrainz_requests": "Requests to MusicBrainz, tries that came to nothing among them.",
-    "model_runs": "Open cases that a model looked into.",
+    "musicbrainz_requests": "Requests to MusicBrainz, including failed attempts.",
+    "model_runs": "Open cases that a model was asked about.",
     "model_replies": "Replies of the model.",
     "prompt_tokens": "Tokens that the model read.",
     "completion_tokens": "Tokens that the model wrote.",
@@ -47,7 +47,10 @@ _SPENT = {
 
 @dataclass(slots=True)
 class MessageCounts:
-    """Counts messages alike but for names, paths, ids and numbers, beyond a limit as `others`."""
+    """Counts messages that differ only in names, paths, ids and numbers as one kind.
+
+    After `_MAX_KINDS` kinds, all further ones count as `others`.
+    """
 
     _counts: Counter[str] = field(default_factory=Counter)
     _first: dict[str, tuple[str, Path | None]] = field(default_factory=dict)
@@ -66,15 +69,15 @@ class MessageCounts:
         return {self._first[kind][0]: count for kind, count in self._counts.most_common()}
 
     def files(self) -> dict[str, str]:
-        """Return the file that each of those first messages was about."""
+        """Return the file that the first message of each kind was about."""
         return {message: path_text(path) for message, path in self._first.values() if path}
 
 
 @dataclass(slots=True)
 class BatchTally:
-    """Counts files as they are finished, in bounded memory; most names are those of `Measures`.
+    """Counts finished files in bounded memory; most names are those of `Measures`.
 
-    `worked` have something to do: resumed ones only if their tags are looked at.
+    `worked` counts the files that needed work: a resumed one only if its tags are read.
     """
 
     started: float = field(default_factory=time.monotonic)
@@ -100,16 +103,16 @@ class BatchTally:
     _slowest: list[tuple[float, str]] = field(default_factory=list)
 
     def add_album(self, album: AlbumResult) -> None:
-        """Count the requests for an album; a process reports its total since it began."""
+        """Count the requests for an album; each process reports its total since its start."""
         if album.worker:
-            known = self._requests.get(album.worker, 0)
-            self._requests[album.worker] = max(known, album.requests)
+            earlier = self._requests.get(album.worker, 0)
+            self._requests[album.worker] = max(earlier, album.requests)
             self.spent["musicbrainz_requests"] = sum(self._requests.values())
 
     def add_file(
         self, outcome: FileOutcome, report: WriteReport | None, write_s: float = 0.0
     ) -> None:
-        """Count a finished file, with the report on its tags if they were looked at."""
+        """Count a finished file, with the report on its tags if they were read."""
         self._count(outcome)
         self.unsaved += outcome.is_unsaved
         if report:
@@ -125,8 +128,8 @@ class BatchTally:
             self._spend(outcome.decision.model_answer)
         seconds = {**outcome.seconds, **({Stage.WRITE: write_s} if report else {})}
         self._stage_files.update(seconds.keys())
-        for stage, taken in seconds.items():
-            self._stage_seconds[stage] += taken
+        for stage, duration in seconds.items():
+            self._stage_seconds[stage] += duration
         if seconds:
             heapq.heappush(self._slowest, (sum(seconds.values()), path_text(outcome.path)))
             if len(self._slowest) > _SLOWEST:
@@ -139,15 +142,15 @@ class BatchTally:
 
     @property
     def rate(self) -> float:
-        """Files a second that were worked on."""
+        """The number of files a second that needed work."""
         return self.worked / max(self.seconds, 0.001)
 
     def measures(self) -> Measures:
         """Return the present counts."""
         counts: dict[str, Any] = {name: getattr(self, name) for name in _COUNTS}
-        for name, found in counts.items():
-            if isinstance(found, Counter):
-                counts[name] = {str(key): count for key, count in found.most_common()}
+        for name, counter in counts.items():
+            if isinstance(counter, Counter):
+                counts[name] = {str(key): count for key, count in counter.most_common()}
         return Measures(
             **counts,
             seconds=round(self.seconds, 3),
@@ -161,8 +164,8 @@ class BatchTally:
                 if (files := self._stage_files[stage])
             },
             slowest=tuple(
-                SlowFile(path, round(taken, 3))
-                for taken, path in sorted(self._slowest, reverse=True)
+                SlowFile(path, round(duration, 3))
+                for duration, path in sorted(self._slowest, reverse=True)
             ),
         )
 
@@ -184,7 +187,7 @@ class BatchTally:
             self.earlier += first.year_certain and tagged is not None and first.year < tagged
         if decision.cause:
             self.causes[decision.cause] += 1
-        if decision.failure and not outcome.is_resumed:  # it was said when it was found
+        if decision.failure and not outcome.is_resumed:  # the earlier run reported it
             self.errors.add(decision.failure, outcome.path)
 
     def _spend(self, result: AdjudicationResult | None) -> None:
@@ -197,69 +200,69 @@ class BatchTally:
             self.spent["completion_tokens"] += result.usage.completion_tokens or 0
 
 
-def prometheus_text(run: RunRecord, found: Measures) -> str:
-    """Return the metrics of a batch, which begin at 0; its end and status once it has ended."""
+def prometheus_text(run: RunRecord, measures: Measures) -> str:
+    """Return the metrics of a batch; its end and exit status are absent until it has ended."""
     lines = []
-    for name, kind, about, samples, label in _metrics(run, found):
-        lines += [f"# HELP {_PREFIX}_{name} {_escaped(about)}", f"# TYPE {_PREFIX}_{name} {kind}"]
+    for name, kind, text, samples, label in _metrics(run, measures):
+        lines += [f"# HELP {_PREFIX}_{name} {_escaped(text)}", f"# TYPE {_PREFIX}_{name} {kind}"]
         for value, number in samples.items():
             labels = f'{{{label}="{_escaped(value, quotes=True)}"}}' if label else ""
             lines.append(f"{_PREFIX}_{name}{labels} {number!r}")
     return "".join(f"{line}\n" for line in lines)
 
 
-def metrics_json(run: RunRecord, found: Measures) -> bytes:
-    """Return the same as one JSON object: times, status, and the fields of `Measures`."""
-    about = {
+def metrics_json(run: RunRecord, measures: Measures) -> bytes:
+    """Return the metrics as a JSON object: times, exit status, and the fields of `Measures`."""
+    fields = {
         "run": run.id,
         "started_at_utc": run.started_at_utc,
         "ended_at_utc": run.ended_at_utc,
         "status": run.status,
     }
-    return msgspec.json.encode(about | msgspec.structs.asdict(found))
+    return msgspec.json.encode(fields | msgspec.structs.asdict(measures))
 
 
-def _metrics(run: RunRecord, found: Measures) -> Iterator[_Metric]:
-    """Yield every metric; one with a fixed set of labels has a sample for each of them."""
+def _metrics(run: RunRecord, measures: Measures) -> Iterator[_Metric]:
+    """Yield every metric; a label with a fixed set of values has a sample for each of them."""
     yield "info", "gauge", "Which run this is.", {run.id: 1}, "run"
-    yield from _run_metrics(run, found)
-    states = dict.fromkeys(map(str, State), 0) | dict(found.states)
-    decided_by = dict.fromkeys(_DECIDED_BY, 0) | dict(found.decided_by)
-    causes = dict.fromkeys(map(str, Cause), 0) | dict(found.causes)
-    costs = {str(stage): found.stages.get(stage, StageCost(0, 0.0)) for stage in Stage}
+    yield from _run_metrics(run, measures)
+    states = dict.fromkeys(map(str, State), 0) | dict(measures.states)
+    decided_by = dict.fromkeys(_DECIDED_BY, 0) | dict(measures.decided_by)
+    causes = dict.fromkeys(map(str, Cause), 0) | dict(measures.causes)
+    costs = {str(stage): measures.stages.get(stage, StageCost(0, 0.0)) for stage in Stage}
     files = {name: cost.files for name, cost in costs.items()}
     seconds = {name: cost.seconds for name, cost in costs.items()}
-    years = dict.fromkeys(("certain", "uncertain"), 0) | dict(found.first_releases)
-    earlier = {"": found.earlier}
+    years = dict.fromkeys(("certain", "uncertain"), 0) | dict(measures.first_releases)
+    earlier = {"": measures.earlier}
     took = "Seconds that files took in a stage, all threads together."
     counters: tuple[tuple[str, str, Mapping[str, float], str], ...] = (
         ("files", "Files, by how they ended; an error may be a folder's.", states, "state"),
-        ("files_resumed", "Files resumed from an earlier run.", {"": found.resumed}, ""),
+        ("files_resumed", "Files resumed from an earlier run.", {"": measures.resumed}, ""),
         ("decisions", "Decisions, by who made them.", decided_by, "by"),
-        ("rules", "Decisions, by rule.", found.rules, "rule"),
+        ("rules", "Decisions, by rule.", measures.rules, "rule"),
         ("first_releases", "Files, by whether their first year is certain.", years, "year"),
         ("earlier", "Files of a certain first year before that of their tags.", earlier, ""),
-        ("tags", "Files, by what became of their tags.", found.tags, "fate"),
+        ("tags", "Files, by what became of their tags.", measures.tags, "fate"),
         ("errors", "Files that failed, by cause.", causes, "cause"),
         ("stage_files", "Files that went through a stage.", files, "stage"),
         ("stage_seconds", took, seconds, "stage"),
-        *((name, about, {"": found.spent.get(name, 0)}, "") for name, about in _SPENT.items()),
+        *((name, text, {"": measures.spent.get(name, 0)}, "") for name, text in _SPENT.items()),
     )
-    for name, about, samples, label in counters:
-        yield f"{name}_total", "counter", about, samples, label
+    for name, text, samples, label in counters:
+        yield f"{name}_total", "counter", text, samples, label
 
 
-def _run_metrics(run: RunRecord, found: Measures) -> Iterator[_Metric]:
+def _run_metrics(run: RunRecord, measures: Measures) -> Iterator[_Metric]:
     moments = (("start", "began", run.started_at_utc), ("end", "ended", run.ended_at_utc))
     for name, verb, moment in moments:
         if moment:
             since = datetime.fromisoformat(moment).timestamp()
-            about = f"When the run {verb}, in Unix time."
-            yield f"{name}_time_seconds", "gauge", about, {"": since}, ""
-    yield "duration_seconds", "gauge", "How long it went on.", {"": found.seconds}, ""
+            text = f"When the run {verb}, in Unix time."
+            yield f"{name}_time_seconds", "gauge", text, {"": since}, ""
+    yield "duration_seconds", "gauge", "How long the run has taken.", {"": measures.seconds}, ""
     if run.status is not None:
-        about = "Exit status: 0 all decided, 3 some left open, 1 some failed, 130 interrupted."
-        yield "exit_status", "gauge", about, {"": run.status}, ""
+        text = "Exit status: 0 all decided, 3 some left open, 1 some failed, 130 interrupted."
+        yield "exit_status", "gauge", text, {"": run.status}, ""
 
 
 def _escaped(text: str, *, quotes: bool = False) -> str:

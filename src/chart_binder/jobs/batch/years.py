@@ -1,7 +1,7 @@
-"""The years of a batch: the model is asked for those that are not certain, once a performance.
+"""The years of a batch: the model is asked for uncertain years, once for each performance.
 
-That comes after everything is decided, so that the years that matter most are the first:
-compilations, then the largest gaps between the year in the tags and the earliest one known.
+This follows all other decisions, so that the years that matter most come first: compilations, then
+the largest gaps between the year in the tags and the earliest year in the evidence.
 """
 
 import time
@@ -35,28 +35,28 @@ if TYPE_CHECKING:
     from chart_binder.store import Store
 
 _MAX_FAILURES = 3
-"""Failed runs in a row after which the model is not asked any more."""
+"""After so many failed runs in a row, the model is not asked again."""
 _TICK_S = 0.2
 SECONDS_A_RUN = 30.0
-"""What a run is taken to need as long as no model has run."""
+"""The assumed duration of a run of the model, until one was measured."""
 
 
 @dataclass(slots=True)
 class YearQueue:
-    """The decided files whose year is to be asked for.
+    """The decided files whose year the model is to be asked for.
 
-    `seconds` is how long the model may be asked, without end by default; `jobs` are asked at once.
+    The model is asked for at most `seconds` (None: without a limit), about `jobs` cases at once.
     """
 
     jobs: int = 1
     seconds: float | None = None
     files: list[FileOutcome] = field(default_factory=list)
     left: int = 0
-    """The files for which the time, or the model, did not suffice."""
+    """The number of files that were not asked about, because time ran out or the model failed."""
     _run_seconds: list[float] = field(default_factory=list)
 
     def takes(self, outcome: FileOutcome) -> bool:
-        """Return whether a file is to be asked about; it is kept then, without its evidence."""
+        """Queue a file, without its evidence, if it is to be asked about; return whether it is."""
         if answer := outcome.decision.model_answer:
             self._run_seconds.append(answer.usage.model_seconds + answer.usage.tool_seconds)
         if outcome.is_given or not is_asked_about(outcome.decision):
@@ -65,111 +65,112 @@ class YearQueue:
         return True
 
     def estimate(self) -> EstimatedYears:
-        """Return what the files take, by what earlier runs of the model took."""
-        known = sorted(filter(None, self._run_seconds))
-        each = known[len(known) // 2] if known else SECONDS_A_RUN
-        return EstimatedYears(len(self.files), len({*map(_recording, self.files)}), round(each, 1))
+        """Return the number of files and runs, and the median seconds of the runs so far."""
+        durations = sorted(filter(None, self._run_seconds))
+        seconds = durations[len(durations) // 2] if durations else SECONDS_A_RUN
+        runs = len({*map(_recording, self.files)})
+        return EstimatedYears(len(self.files), runs, round(seconds, 1))
 
     def ask(
         self, store: "Store", pipeline: Pipeline, should_stop: Callable[[], bool]
     ) -> Iterator[FileOutcome]:
-        """Yield every file with what came of its year, saved. Raises `StoreError`."""
-        asked = _YearAsker(store, pipeline)
-        ends = None if self.seconds is None else time.monotonic() + self.seconds
+        """Yield every file, with its year once that is saved. Raises `StoreError`."""
+        asker = _YearAsker(store, pipeline)
+        deadline = None if self.seconds is None else time.monotonic() + self.seconds
         waiting = _by_recording(sorted(self.files, key=_urgency))
         running: dict[Future[Case], Sequence[FileOutcome]] = {}
         with ThreadPoolExecutor(self.jobs, "canon-years") as pool:
             while waiting or running:
-                is_over = should_stop() or (ends is not None and time.monotonic() >= ends)
-                if is_over or asked.failures >= _MAX_FAILURES:
-                    left = [one for files in waiting for one in files]
+                is_over = should_stop() or (deadline is not None and time.monotonic() >= deadline)
+                if is_over or asker.failures >= _MAX_FAILURES:
+                    left = [file for files in waiting for file in files]
                     self.left, waiting = self.left + len(left), []
                     yield from left
                 while waiting and len(running) < self.jobs:
                     files = waiting.pop(0)
-                    case = asked.case_of(files[0])
-                    if case.bundle is None or asked.known(case) or not asked.question(case):
-                        yield from asked.answered(files, case)
+                    case = asker.case_of(files[0])
+                    if case.bundle is None or asker.answered_case(case) or not asker.question(case):
+                        yield from asker.save_answer(files, case)
                     else:
-                        running[pool.submit(asked.ask, case)] = files
+                        running[pool.submit(asker.ask, case)] = files
                 done, _ = wait(running, _TICK_S, FIRST_COMPLETED)
                 for future in done:
-                    yield from asked.answered(running.pop(future), future.result())
+                    yield from asker.save_answer(running.pop(future), future.result())
 
 
 @dataclass(slots=True)
 class _YearAsker:
-    """Asks about cases, and saves what comes of all files of a performance."""
+    """Asks about cases, and saves each answer for all files of the performance."""
 
     store: "Store"
     pipeline: Pipeline
     failures: int = 0
     _answers: dict[str, Case] = field(default_factory=dict)
-    """The cases that were asked about, with what came of them, by their recordings."""
+    """The cases with an answer, by the ids of their recordings."""
 
     def case_of(self, outcome: FileOutcome) -> Case:
-        """Return the case of a file by its stored evidence."""
+        """Return the case of a file, decided by its stored evidence."""
 
-        def make() -> Case:
-            kept = current_decision(self.store, outcome.path)
-            bundle = stored_bundle(self.store, kept) if kept else None
+        def decide() -> Case:
+            record = current_decision(self.store, outcome.path)
+            bundle = stored_bundle(self.store, record) if record else None
             if bundle is None:
                 return Case(outcome.decision)
             return decide_by_rules(self.pipeline, bundle)
 
-        return attempt(make)
+        return attempt(decide)
 
     def question(self, case: Case) -> Open | None:
-        """Return the question of the year, if there is one."""
+        """Return the question about the year of a case, or None if there is none."""
         return year_question(self.pipeline, case)
 
     def ask(self, case: Case) -> Case:
         """Let the adjudicator look for the year of a case."""
-        asked = attempt(lambda: ask_year(self.pipeline, case))
-        return asked if asked.bundle else case
+        answered = attempt(lambda: ask_year(self.pipeline, case))
+        return answered if answered.bundle else case
 
-    def known(self, case: Case) -> Case | None:
-        """Return the case of the same performance that was asked about in this run."""
+    def answered_case(self, case: Case) -> Case | None:
+        """Return the case of the same performance that this run has an answer for, if any."""
         recordings = case.bundle.recording_candidates if case.bundle else ()
-        ids = (one.mb_recording_id for one in recordings)
-        return next((self._answers[one] for one in ids if one in self._answers), None)
+        answers = (self._answers.get(recording.mb_recording_id) for recording in recordings)
+        return next(filter(None, answers), None)
 
-    def answered(self, files: Sequence[FileOutcome], case: Case) -> Iterator[FileOutcome]:
-        """Yield the files of a performance with the answer to its case, once they are saved."""
-        known = self.known(case)
-        asked = known or case
-        result = asked.decision.model_answer
-        if result and not known:
+    def save_answer(self, files: Sequence[FileOutcome], case: Case) -> Iterator[FileOutcome]:
+        """Save the answer to a case for the files of its performance, and yield the files."""
+        earlier = self.answered_case(case)
+        source = earlier or case
+        result = source.decision.model_answer
+        if result and not earlier:
             self.failures = self.failures + 1 if result.outcome is Outcome.ERROR else 0
             if result.outcome is not Outcome.ERROR and case.bundle:
-                ids = (one.mb_recording_id for one in case.bundle.recording_candidates)
-                self._answers |= dict.fromkeys(ids, case)
-        for number, one in enumerate(files):
-            found = self._with_answer(one, asked, result) if result else None
-            is_before = number > 0 or known is not None
-            yield replace(found, is_answered_before=is_before) if found else one
+                recordings = case.bundle.recording_candidates
+                self._answers |= {recording.mb_recording_id: case for recording in recordings}
+        for number, file in enumerate(files):
+            changed = self._with_answer(file, source, result) if result else None
+            is_answered_before = number > 0 or earlier is not None
+            yield replace(changed, is_answered_before=is_answered_before) if changed else file
 
     def _with_answer(
-        self, one: FileOutcome, asked: Case, result: AdjudicationResult
+        self, file: FileOutcome, source: Case, result: AdjudicationResult
     ) -> FileOutcome | None:
-        """Return a file with an answer, which is saved; None if there is nothing to ask about it.
+        """Save the answer for a file and return the file; None if its year is no question.
 
-        It keeps its group unless the rules gave another one in the case that was asked about.
+        The file keeps its release group unless the rules chose another one in the `source` case.
         """
-        case, before = self.case_of(one), file_status(one.path)
+        case, before = self.case_of(file), file_status(file.path)
         question = self.question(case)
         if question is None or before is None:
             return None
-        if asked.decision.decided_by == "rules":
-            own = one.decision
-            result = msgspec.structs.replace(result, crg_mbid=own.crg_mbid, rr_mbid=own.rr_mbid)
+        if source.decision.decided_by == "rules":
+            crg, rr = file.decision.crg_mbid, file.decision.rr_mbid
+            result = msgspec.structs.replace(result, crg_mbid=crg, rr_mbid=rr)
         case = with_year(self.pipeline, case, question, result)
-        self.store.decisions.put(*stored_case(case, one.path, before, self.pipeline.versions))
-        return replace(one, decision=case.decision, is_resumed=False)
+        self.store.decisions.put(*stored_case(case, file.path, before, self.pipeline.versions))
+        return replace(file, decision=case.decision, is_resumed=False)
 
 
 def is_asked_about(decision: Decision) -> bool:
-    """Return whether rules decided, the year is not certain, and no model answered about it."""
+    """Return whether rules decided, the year is uncertain, and no model answered about it."""
     first, answer = decision.first_release, decision.year_answer
     return (
         decision.state is State.DECIDED
@@ -179,19 +180,19 @@ def is_asked_about(decision: Decision) -> bool:
     )
 
 
-def _urgency(one: FileOutcome) -> tuple[bool, int]:
-    """Sort compilations first, then by how much later the tags are than the earliest known year."""
-    first = one.decision.first_release
-    gap = one.tagged_year - first.year if first and one.tagged_year else 0
-    return "Compilation" not in (one.decision.crg_type or ""), -abs(gap)
+def _urgency(file: FileOutcome) -> tuple[bool, int]:
+    """Sort compilations first, then by the years from the earliest known date to the tags'."""
+    first = file.decision.first_release
+    gap = file.tagged_year - first.year if first and file.tagged_year else 0
+    return "Compilation" not in (file.decision.crg_type or ""), -abs(gap)
 
 
-def _recording(one: FileOutcome) -> str:
-    return one.decision.recording_mbid or one.decision.evidence_hash or str(one.path)
+def _recording(file: FileOutcome) -> str:
+    return file.decision.recording_mbid or file.decision.evidence_hash or str(file.path)
 
 
 def _by_recording(files: Iterable[FileOutcome]) -> list[Sequence[FileOutcome]]:
-    found: dict[str, list[FileOutcome]] = {}
-    for one in files:
-        found.setdefault(_recording(one), []).append(one)
-    return [*found.values()]
+    by_recording: dict[str, list[FileOutcome]] = {}
+    for file in files:
+        by_recording.setdefault(_recording(file), []).append(file)
+    return [*by_recording.values()]
