@@ -135,6 +135,9 @@ def test_the_failures_of_the_page_are_those_that_servers_have() -> None:
     ("name", "language"),
     [
         ("library", "console"),
+        ("review", "console"),
+        ("configuration", "console"),
+        ("configuration", "text"),
         ("tags", "console"),
         ("undo", "console"),
         ("undo", "text"),
