@@ -150,7 +150,7 @@ def test_the_screens_of_a_users_page_are_printed(name: str, language: str) -> No
     printed = " ".join(" ".join(texts).split())
     found = blocks(f"docs/{name}.md", language)
     assert found
-    for part in re.split(r"^ *\.\.\.$", "".join(found), flags=re.MULTILINE):
+    for part in re.split(r"^ *\.\.\.$", "...\n".join(found), flags=re.MULTILINE):
         assert " ".join(part.split()) in printed, part
 
 
