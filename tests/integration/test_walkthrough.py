@@ -1,4 +1,4 @@
-"""The pages that follow one user show what the commands print."""
+"""The pages that follow one user show what the commands print; walkthrough.py writes it."""
 
 import pytest
 
