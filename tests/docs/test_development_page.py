@@ -13,7 +13,7 @@ PAGE = (ROOT / "docs" / "development.md").read_text("utf-8")
 
 
 def section(heading: str) -> str:
-    """Return what stands below a heading of the page, up to the next heading of its level."""
+    """Return the text below a heading of the page, up to the next heading of its level."""
     match = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
     assert match, f"docs/development.md has no section {heading!r}"
     return match[1]
@@ -50,9 +50,9 @@ def test_the_functions_of_a_walk_exist(heading: str) -> None:
     for row in rows:
         parts = row.split(".")
         place = next(n for n in range(len(parts), 0, -1) if is_module(parts[:n]))
-        found: object = import_module(f"chart_binder.{'.'.join(parts[:place])}")
+        value: object = import_module(f"chart_binder.{'.'.join(parts[:place])}")
         for name in parts[place:]:
-            found = getattr(found, name)
+            value = getattr(value, name)
         assert parts[place:], f"{row} names a module only"
 
 
@@ -75,3 +75,14 @@ def test_the_page_names_no_file_that_is_gone() -> None:
     named = set(re.findall(r"`((?:src|tests)/[\w./]+\.\w+)`", PAGE))
     assert named
     assert not [name for name in named if not (ROOT / name).exists()]
+
+
+def test_the_classes_of_the_glossary_exist() -> None:
+    classes = {
+        name
+        for file in PACKAGE.rglob("*.py")
+        for name in re.findall(r"^class (\w+)", file.read_text("utf-8"), re.MULTILINE)
+    }
+    named = set(re.findall(r"`([A-Z]\w+)`", section("Glossary")))
+    assert named
+    assert not named - classes
