@@ -12,12 +12,15 @@ from integration.services import (
     adjudicating,
     answering,
     asking,
+    call,
     file_of,
     final,
+    flac,
 )
 from integration.terminal import walking
 from llm.verdicts.play import load_evidence
 from servers.musicbrainz import MusicBrainzStandIn
+from servers.musicbrainz_world import id_of, world
 from servers.ollama import OllamaStandIn
 from servers.pages import Pages
 from servers.searxng import Searxng, hit
@@ -123,6 +126,10 @@ def test_a_proposed_year_waits_beside_open_cases_and_accepting_it_keeps_the_year
         assert (line["state"], line["files"]) == ("decided", 2)
         assert line["proposal"]["first_date"] == "1977-10-07"
         canon("review", "show", files[0]).must_end(3, told, "next: canon review accept")
+        runs = len(model.chats)
+        explained = canon("explain", files[0], **settings).must_end(0, "model", "transcript")
+        assert "1977-10-07" in explained.out
+        assert len(model.chats) == runs, "the stored answer is shown"
         canon("review", "reject", files[1], "--reason=no", "--dry-run").must_end(0)
         canon("review", "accept", files[0]).must_end(0, "first out    1977-10-07")
         canon("review", "list").must_end(0)
@@ -133,6 +140,36 @@ def test_a_proposed_year_waits_beside_open_cases_and_accepting_it_keeps_the_year
             "1977-10-07", "person",
         )  # fmt: skip
     canon("review", "accept", files[0]).must_end(1, "decided by the rules")
+
+
+def test_explain_tells_the_year_that_decide_told_by_a_models_answer(
+    canon: Canon, home: Path
+) -> None:
+    """The answer names a single that MusicBrainz has: group and year follow it."""
+    records = """
+    Trams | Album+Compilation | Hits | 2004 GB | again Night Tram 5:20
+    Trams | Single | Night Tram | 1974-03-01 GB | single Night Tram 5:21
+    """
+    song = flac(home / "work", recording=id_of("again"), title="Night Tram", artist="Trams")
+    fact = {
+        "about": "song", "field": "recording", "value": id_of("single"), "quote": "",
+        "source": "musicbrainz",
+    }  # fmt: skip
+    asked = call("musicbrainz", query="Night Tram", artist="Trams", what="recordings")
+    answer = final(crg_mbid="C1", rr_mbid=None, facts=[fact])
+    with (
+        MusicBrainzStandIn(world(records)) as mb,
+        Searxng() as search,
+        OllamaStandIn(answering(*[asked, answer] * 3)) as model,
+    ):
+        settings = asking(mb) | adjudicating(model, search) | ALONE
+        decided, explained = (
+            canon(command, song, "--output=json", **settings).must_end(0).line
+            for command in ("decide", "explain")
+        )
+    assert decided["first_release"]["date"] == "1974-03-01"
+    for field in ("first_release", "crg_title", "state", "decided_by", "rr_mbid"):
+        assert explained[field] == decided[field]
 
 
 def test_a_rejected_year_leaves_the_queue_and_the_decision(canon: Canon, home: Path) -> None:

@@ -160,11 +160,16 @@ def explain_file(pipeline: Pipeline, path: Path, store: "Store") -> FileCase:
 
     def decide_by_stored_answer() -> Case:
         case = decide_by_rules(pipeline, _gather(pipeline, path))
-        if not isinstance(case.verdict, Open) or case.verdict.proposal:
+        is_open = isinstance(case.verdict, Open) and case.verdict.proposal is None
+        question = None if is_open else year_question(pipeline, case)
+        if not (is_open or question):
             return case
         record = current_decision(store, path)
         is_same = record is not None and record.evidence_hash == case.decision.evidence_hash
-        answer = read_decision(record).adjudication if record and is_same else None
+        answer = read_decision(record).model_answer if record and is_same else None
+        if answer and question:  # one about a group that older rules left open is of no use
+            is_of_these_rules = record and record.rules_version == pipeline.versions.rules
+            return with_year(pipeline, case, question, answer) if is_of_these_rules else case
         if answer:
             return apply_answer(pipeline, case, answer)
         if not needs_adjudicator(pipeline, case):
