@@ -1,6 +1,9 @@
 """The year of a decided file: what the commands ask a model, keep, and say."""
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.fields import all_fields
@@ -142,17 +145,15 @@ def test_a_proposed_year_waits_beside_open_cases_and_accepting_it_keeps_the_year
     canon("review", "accept", files[0]).must_end(1, "decided by the rules")
 
 
-def test_explain_tells_the_year_that_decide_told_by_a_models_answer(
-    canon: Canon, home: Path
-) -> None:
-    """The answer names a single that MusicBrainz has: group and year follow it."""
-    records = """
+def decided_and_explained(canon: Canon, home: Path, record: str) -> list[dict[str, Any]]:
+    """Return what `decide` and `explain` tell where a model names the recording on `record`."""
+    records = f"""
     Trams | Album+Compilation | Hits | 2004 GB | again Night Tram 5:20
-    Trams | Single | Night Tram | 1974-03-01 GB | single Night Tram 5:21
+    Trams | {record} GB | other Night Tram 5:21
     """
     song = flac(home / "work", recording=id_of("again"), title="Night Tram", artist="Trams")
     fact = {
-        "about": "song", "field": "recording", "value": id_of("single"), "quote": "",
+        "about": "song", "field": "recording", "value": id_of("other"), "quote": "",
         "source": "musicbrainz",
     }  # fmt: skip
     asked = call("musicbrainz", query="Night Tram", artist="Trams", what="recordings")
@@ -163,13 +164,30 @@ def test_explain_tells_the_year_that_decide_told_by_a_models_answer(
         OllamaStandIn(answering(*[asked, answer] * 3)) as model,
     ):
         settings = asking(mb) | adjudicating(model, search) | ALONE
-        decided, explained = (
+        return [
             canon(command, song, "--output=json", **settings).must_end(0).line
             for command in ("decide", "explain")
-        )
+        ]
+
+
+def test_explain_tells_the_year_that_decide_told_by_a_models_answer(
+    canon: Canon, home: Path
+) -> None:
+    """The answer names a single that MusicBrainz has: group and year follow it."""
+    decided, explained = decided_and_explained(canon, home, "Single | Night Tram | 1974-03-01")
     assert decided["first_release"]["date"] == "1974-03-01"
     for field in ("first_release", "crg_title", "state", "decided_by", "rr_mbid"):
         assert explained[field] == decided[field]
+
+
+@pytest.mark.parametrize("kind", ["Live", "Demo", "Remix"])
+def test_a_recording_that_is_only_on_other_versions_is_not_the_same_performance(
+    canon: Canon, home: Path, kind: str
+) -> None:
+    decided, _ = decided_and_explained(canon, home, f"Album+{kind} | Others | 1970")
+    assert (decided["crg_title"], decided["first_release"]["date"]) == ("Hits", "2004")
+    assert not decided["first_release"]["year_certain"]
+    assert "only on records of live takes, remixes or demos" in str(decided["year_answer"])
 
 
 def test_a_rejected_year_leaves_the_queue_and_the_decision(canon: Canon, home: Path) -> None:

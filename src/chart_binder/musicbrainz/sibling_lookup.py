@@ -437,9 +437,13 @@ def bring_in(
         for recording, because in siblings
         if (releases := client.releases_of(recording.id))
     ]
+    first = described(siblings[0][0])
     if not candidates:
-        raise NothingFoundError(f"{described(siblings[0][0])} is on no release")
-    return tuple(candidates)
+        raise NothingFoundError(f"{first} is on no release")
+    counting = [one for one in candidates if not is_on_other_versions_only(one)]
+    if not counting:
+        raise NothingFoundError(f"{first} is only on records of live takes, remixes or demos")
+    return tuple(counting)
 
 
 def bring_in_as_said(
