@@ -307,7 +307,7 @@ def play(file: str | Path, *, tools: Sequence[Tool] | None = None) -> CannedMode
     path = Path(file)
     recorded = read_recording(path)
     if recorded.is_cut:
-        raise TranscriptError(f"{path}: no transcript: {recorded.missing}")
+        raise TranscriptError(f"{path}: not a complete transcript: {recorded.missing}")
     return CannedModel(path.name, recorded, default_tools(LLMConfig()) if tools is None else tools)
 
 

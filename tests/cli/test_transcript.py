@@ -79,12 +79,18 @@ def test_the_transcript_of_a_killed_run_can_be_read(
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ('{"type": "run", "id"', "it holds no whole line"),
+        ('{"type": "run", "id"', "it has no complete line"),
         ('{"type": "result", "result": {"a": ' + "[" * 100_000 + "]" * 100_000 + "}}\n", "line 1"),
-        ('{"path": "a.mp3", "state": "decided"}', "no transcript: line 1: "),
+        ('{"path": "a.mp3", "state": "decided"}', "not a transcript: line 1: "),
         ('{"type": "run", "version": 2}', "line 1: it is of version 2, and only version 1 is read"),
-        ('{"type": "run", "evidence": {"version": 99}}', "not in today's form: "),
-        ('{"type": "result", "result": {"outcome": "perhaps"}}', "not in today's form: "),
+        (
+            '{"type": "run", "evidence": {"version": 99}}',
+            "cannot read its evidence or result: ",
+        ),
+        (
+            '{"type": "result", "result": {"outcome": "perhaps"}}',
+            "cannot read its evidence or result: ",
+        ),
     ],
     ids=[
         "cut in the first line",

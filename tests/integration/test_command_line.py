@@ -355,7 +355,7 @@ def test_each_parsed_reply_is_one_line(canon: Canon) -> None:
         environment = {f"CANON_LLM__{key.replace('.', '__').upper()}": "false"}
         off = canon("transcript", "parse", stdin=texts[0].encode(), **environment).line["problem"]
         assert off.startswith("There is no tool 'Web Search'. Tools: web_fetch(")
-        assert off.endswith(f"(web_search is installed, and llm.{key} = false turns it off)")
+        assert off.endswith(f"(web_search is installed, but llm.{key} = false turns it off)")
     text = b'{\n\n{"text": "Action: web_search: a"}'
     broken = canon("transcript", "parse", "--jsonl", stdin=text).must_end(2, "canon: line 1: ")
     assert [line["kind"] for line in broken.lines] == ["malformed", "act"]

@@ -145,8 +145,8 @@ def test_a_recording_that_cannot_be_looked_up_is_an_error(
     [
         (("--first=2999",), "2999 is in the future"),
         (("--first=1859-12-31",), "before 1860"),
-        (("--first=10/11/1974",), "'10/11/1974' is no date"),
-        (("--first=1977-13",), "is no date"),
+        (("--first=10/11/1974",), "'10/11/1974' is not a date"),
+        (("--first=1977-13",), "is not a date"),
         ((), "say what is right"),
         (("--first=1977", f"--rr={OPERA_1975}"), "give both"),
         ((f"--same-as={SITE}/release/{OPERA_1975}",), "the address of a release"),

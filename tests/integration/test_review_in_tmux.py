@@ -183,7 +183,7 @@ class Reviewer:
                     ("C99: no such candidate", ""),
                 )  # fmt: skip
             case 5:
-                self.types("d", ("when it first came out", "1971-02-30"), ("is no date", "1971-02"))
+                self.types("d", ("when it first came out", "1971-02-30"), ("not a date", "1971-02"))
             case _:
                 self.tmux.key("k")
 

@@ -80,7 +80,7 @@ def test_runs_are_listed_and_shown_by_file_and_by_decision(canon: Canon, home: P
     assert canon("transcript", "list", "--json").line == line | {"transcript": None}
     (folder / "by-hand.jsonl").write_text('{"type": "run", "started_at": "soon"}\n')
     (folder / "broken.jsonl").write_text("{\n")
-    canon("transcript", "list").must_end(1, "left out: ", "broken.jsonl: no transcript", str(song))
+    canon("transcript", "list").must_end(1, "left out: ", "broken.jsonl: not", str(song))
     canon("transcript", "show", "absent").must_end(1, "absent: neither a transcript, nor an audio")
     undecided = file_of(bundle, home, "other.flac")
     canon("transcript", "show", undecided).must_end(1, "nor an audio file with a decision")

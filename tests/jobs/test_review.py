@@ -141,13 +141,13 @@ def test_a_proposed_release_of_another_group_is_left_to_the_rules(store: Store, 
     ruled = accept(store, put("a", proposing(rr=of_the_single)), RULES)
     assert ruled.saved.override is not None
     assert ruled.saved.override.rr_mbid is None
-    assert "the rules name one" in ruled.notes[0]
+    assert "the rules choose one" in ruled.notes[0]
 
 
 def test_of_several_recordings_on_the_record_one_must_be_named(store: Store, put: Put) -> None:
     other = msgspec.structs.replace(RECORDING, mb_recording_id=OTHER)
     case = put("a", proposing(with_recordings(RECORDING, other)))
-    with pytest.raises(CanonError, match="several recordings may be meant: name one with --rec"):
+    with pytest.raises(CanonError, match="several recordings are possible: name one with --rec"):
         accept(store, case, RULES)
     with pytest.raises(CanonError, match=r"cannot be the file's; allowed: .*, "):
         accept(store, case, RULES, recording=SINGLE)
@@ -201,7 +201,7 @@ def test_another_override_is_not_replaced_unasked(store: Store, put: Put, tmp_pa
     ruled = accept(store, other, RULES, replaces=True)
     assert [each.crg_mbid for each in store.overrides.all().values()] == [SINGLE]
     assert "in place of C2" in ruled.notes[0]
-    assert f"holds for {tmp_path / 'copy'} too" in ruled.notes[0]
+    assert f"applies to {tmp_path / 'copy'} too" in ruled.notes[0]
 
 
 def test_a_case_with_damaged_evidence_is_listed(store: Store, put: Put, tmp_path: Path) -> None:
@@ -304,7 +304,7 @@ def test_what_needs_one_more_source_says_so(put: Put) -> None:
 def test_each_candidate_says_why_it_leads_or_not(put: Put) -> None:
     case = put("a", left_open())
     why = [*reasons(case, case.question(RULES)).values()]
-    assert why[:2] == ["if before 1975-08-23", "if 1975-08-23 or later"]
+    assert why[:2] == ["if before 1975-08-23", "if on 1975-08-23 or later"]
     assert why[2].endswith("years later")
     case = put("b", left_open(read_bundle(golden("lead-bohemian"))))
     why = [*reasons(case, case.question(RULES)).values()]

@@ -354,7 +354,7 @@ def _give(
         if written:
             flags = {"asks": asks(session, yes=yes), "force": force, "there": there}
             named, notes = name_records(session.config, case.bundle, written(case), **flags)
-            arguments["named"] = named
+            arguments["choice"] = named
         ruled = give(store, case, reason=reason, is_dry=is_dry, **arguments)
     done = f"{done} (not kept: --dry-run)" if is_dry else done
     ruled = msgspec.structs.replace(ruled, notes=(*notes, *ruled.notes))

@@ -245,7 +245,7 @@ def _day(row: CandidateRow) -> str:
 def _releases(row: CandidateRow) -> Iterator[str]:
     yield from labelled("", musicbrainz_page("release-group", row.release_group))
     for release in row.releases:
-        yield from labelled(f"  {release.label}", release.said)
+        yield from labelled(f"  {release.label}", release.description)
 
 
 def _proposal_parts(case: ReviewCase, needed: str, *, whole: bool) -> Iterator[ScreenPart]:

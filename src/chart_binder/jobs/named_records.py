@@ -1,4 +1,4 @@
-"""Records at MusicBrainz that a person names: whether they fit, and their current ids."""
+"""Check the MusicBrainz entities that a person names for an override, and update merged ids."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
@@ -21,20 +21,20 @@ ID_KINDS: Mapping[str, EntityKind] = {
     "rr_mbid": "release",
     "same_as": "recording",
 }
-"""What the ids of an override are of, by field."""
+"""The kind of entity that each id of an override names."""
 _FIRST_RECORDS = PartialDate.parse("1860")
 
 
-def read_first_date(written: str, today: str) -> str:
+def read_first_date(text: str, today: str) -> str:
     """Return a date of a first release as `YYYY`, `YYYY-MM` or `YYYY-MM-DD`.
 
-    Raises `UsageError` for what is no such date, or is not between 1860 and `today`.
+    Raises `UsageError` if the text is not such a date, or the date is not from 1860 to `today`.
     """
     from chart_binder.domain.dates_in_text import read_date  # compiles 0.1 s of expressions
 
-    date = read_date(written)
+    date = read_date(text)
     if date is None:
-        raise UsageError(f"{written!r} is no date: YYYY, YYYY-MM or YYYY-MM-DD is allowed")
+        raise UsageError(f"{text!r} is not a date: YYYY, YYYY-MM or YYYY-MM-DD is allowed")
     if date.first > PartialDate.parse(today[:10]).last:
         raise UsageError(f"{date} is in the future")
     if date.first < _FIRST_RECORDS.first:
@@ -43,51 +43,57 @@ def read_first_date(written: str, today: str) -> str:
 
 
 class NamedRecord(msgspec.Struct, frozen=True):
-    """A record as MusicBrainz has it now; `home` is the group of a release."""
+    """An entity as MusicBrainz has it now; `home` is the release group of a release."""
 
     kind: EntityKind
     mbid: str
     title: str | None
     artist: str | None
     about: str = ""
-    """What else tells it from others: comment, length, type, country, date."""
+    """Further details, such as the comment, length, type, country and date."""
     date: str | None = None
     home: ReleaseGroup | None = None
 
+    @property
+    def name(self) -> str:
+        """The kind, title and artist."""
+        return f"the {self.kind.replace('-', ' ')} {self.title!r} by {self.artist!r}"
+
     def __str__(self) -> str:
-        named = f"the {self.kind.replace('-', ' ')} {self.title!r} by {self.artist!r}"
-        return f"{', '.join(filter(None, (named, self.about)))} ({self.mbid})"
+        return f"{', '.join(filter(None, (self.name, self.about)))} ({self.mbid})"
 
 
 RecordLookup = Callable[[EntityKind, str], NamedRecord | None]
-"""Returns a record if MusicBrainz knows it; raises `LookupFailedError`."""
+"""Returns an entity, or None if MusicBrainz does not have it; raises `LookupFailedError`."""
 
 
 def require_home(
     bundle: EvidenceBundle, crg: str, rr: str | None, look_up: RecordLookup | None = None
 ) -> Sequence[str]:
-    """Check that a release is of a group, and return a remark if that is unknown.
+    """Check that a release is in a release group; return a remark if that could not be looked up.
 
-    Raises `CanonError` if it is only in other groups.
+    Raises `CanonError` if the release is in another group.
     """
     if rr is None:
         return ()
-    release, group = bare_id(rr), bare_id(crg)
-    groups = bundle.groups
-    homes = [one for one in groups if release in release_ids([one])]
+    release, wanted = bare_id(rr), bare_id(crg)
+    homes = [group for group in bundle.groups if release in release_ids([group])]
     if not homes and look_up:
         try:
             record = look_up("release", release)
         except LookupFailedError as error:
             return [UNCHECKED.format("the release is of that release group", error)]
         homes = [record.home] if record and record.home else []
-    titles = {bare_id(one.mb_rg_id): f" {one.title!r}" for one in (*groups, *homes) if one.title}
-    found = [bare_id(one.mb_rg_id) for one in homes]
-    if found and group not in found:
+    ids = [bare_id(group.mb_rg_id) for group in homes]
+    if ids and wanted not in ids:
+        titles = {bare_id(group.mb_rg_id): group.title for group in (*bundle.groups, *homes)}
+        home, named = (
+            f"{mbid} {titles[mbid]!r}" if titles.get(mbid) else mbid for mbid in (ids[0], wanted)
+        )
         raise CanonError(
-            f"release {release} is of release group {found[0]}{titles.get(found[0], '')}, not of"
-            f" {group}{titles.get(group, '')}: name the two that go together, or no release, and"
-            f" the rules choose one{'; --force keeps it all the same' if look_up else ''}"
+            f"release {release} is of release group {home}, not of {named}: name the two that go"
+            " together, or no release, and the rules choose one"
+            f"{'; --force keeps it all the same' if look_up else ''}"
         )
     return ()
 
@@ -98,9 +104,9 @@ def release_ids(groups: Sequence[ReleaseGroup]) -> set[str]:
 
 
 def why_unrelated(bundle: EvidenceBundle, record: NamedRecord) -> str | None:
-    """Return why a record has nothing to do with a recording, None if it may have.
+    """Return why an entity cannot be related to the recording of a bundle, or None if it can be.
 
-    The artist must fit; of a release group the title or various artists suffice.
+    The artist must match. For a release group, the title or various artists are enough.
     """
     tags = bundle.tags
     artists = filter(None, (bundle.performer.name, tags.get("artist"), tags.get("album_artist")))
@@ -108,33 +114,40 @@ def why_unrelated(bundle: EvidenceBundle, record: NamedRecord) -> str | None:
         ReleaseGroupId(record.mbid), title=record.title, artist_credit=record.artist
     )
     is_by_another = is_named(artists, as_group, ()) is False
-    named = f"the {record.kind.replace('-', ' ')} {record.title!r} by {record.artist!r}"
-    named = f"{named} ({record.mbid})"
+    name = f"{record.name} ({record.mbid})"
     if record.kind == "recording":
-        other = f"{named} is by another artist than the recording {bundle.name!r}"
-        return other if is_by_another or is_various(as_group, ()) else None
+        if is_by_another or is_various(as_group, ()):
+            return f"{name} is by another artist than the recording {bundle.name!r}"
+        return None
     if record.kind == "release" or not is_by_another or is_various(as_group, ()):
         return None
-    titles = (bundle.recording_title, tags.get("album"), *(one.title for one in bundle.groups))
+    titles = (bundle.recording_title, tags.get("album"), *(group.title for group in bundle.groups))
     if spaced_words(record.title or "") in map(spaced_words, filter(None, titles)):
         return None
     return (
-        f"{named} has nothing to do with the recording {bundle.name!r}: neither artist nor title"
-        " fits, and MusicBrainz does not list the recording on it"
+        f"{name} has nothing to do with the recording {bundle.name!r}: neither artist nor title"
+        " matches, and MusicBrainz does not list the recording on it"
     )
 
 
-def date_there(bundle: EvidenceBundle | None, crg: str, rr: str | None, found: RecordLookup) -> str:
-    """Return when the recording came out on a release group, or on a release of it.
+def date_there(
+    bundle: EvidenceBundle | None, crg: str, rr: str | None, look_up: RecordLookup
+) -> str:
+    """Return the date on which a recording came out on a release group, or on a release of it.
 
-    Raises `CanonError` if no year is known, and `LookupFailedError`.
+    Raises `CanonError` if no date is known, and `LookupFailedError`.
     """
-    groups = [one for one in (bundle.groups if bundle else ()) if bare_id(one.mb_rg_id) == crg]
-    releases = [one for group in groups for one in group.editions]
-    wanted = [one for one in releases if one.mb_release_id == rr] if rr else releases
-    dates = [one.when for one in wanted if one.is_official and one.when.is_known]
-    if not dates and not wanted:
-        record = found("release", rr) if rr else found("release-group", crg)
+    groups = bundle.groups if bundle else ()
+    releases = [
+        release
+        for group in groups
+        if bare_id(group.mb_rg_id) == crg
+        for release in group.editions
+        if rr in (None, release.mb_release_id)
+    ]
+    dates = [release.when for release in releases if release.is_official and release.when.is_known]
+    if not dates and not releases:
+        record = look_up("release", rr) if rr else look_up("release-group", crg)
         dates = [PartialDate.parse(record.date)] if record and record.date else []
     first = min(dates, key=lambda date: (date.first, -date.last), default=None)
     if first is None or "/" in first.text:
@@ -143,16 +156,16 @@ def date_there(bundle: EvidenceBundle | None, crg: str, rr: str | None, found: R
 
 
 CurrentId = Callable[[EntityKind, str], str]
-"""Returns the id under which MusicBrainz has a record; raises `LookupFailedError`."""
+"""Returns the present id of an entity, which may have been merged; raises `LookupFailedError`."""
 
 
 def current_ids(
     named: Mapping[str, str], bundle: EvidenceBundle | None, current_id: CurrentId | None
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the ids that MusicBrainz has now, with a note on each that was merged into another.
+    """Return the present ids by the field of an override, and a note on each merged id.
 
-    They are by the field of an override. Ids in the evidence are not looked up. All ids stay
-    unchanged without `current_id`, or if a look-up fails, which a note says.
+    Ids in the evidence are not looked up. Without `current_id`, or if a look-up fails, all ids stay
+    as they are; a note tells of the failure.
     """
     in_evidence = set(map(bare_id, bundle.all_ids.ids)) if bundle else set()
     current = {**named}
@@ -173,29 +186,29 @@ def current_ids(
 def with_current_ids(
     override: OverrideRecord, bundle: EvidenceBundle | None, current_id: CurrentId | None
 ) -> tuple[OverrideRecord, tuple[str, ...]]:
-    """Return an override under the ids that MusicBrainz has now, with notes as `current_ids`."""
+    """Return an override with the present ids, and the notes of `current_ids`."""
     ids, notes = current_ids(named_ids(override), bundle, current_id)
     return msgspec.structs.replace(override, **ids), notes
 
 
-def named_ids(said: msgspec.Struct) -> dict[str, str]:
-    """Return the ids in what has the fields of an override, by field."""
-    ids = {field: getattr(said, field) for field in ID_KINDS}
+def named_ids(override: msgspec.Struct) -> dict[str, str]:
+    """Return the ids in an override, or in a value with the same fields, by field."""
+    ids = {field: getattr(override, field) for field in ID_KINDS}
     return {field: mbid for field, mbid in ids.items() if mbid}
 
 
 SongTitles: TypeAlias = frozenset[frozenset[str]]
-"""Titles, each as its words without remarks."""
+"""The titles of a recording, each as the set of its words without remarks."""
 
 
 def songs_in(bundle: EvidenceBundle) -> SongTitles:
     """Return the titles that a bundle has for its recording."""
     titles = {bundle.recording_title, bundle.tags.get("title")}
-    titles.update(one.title for one in bundle.recording_candidates)
-    return frozenset(map(_song, filter(None, titles)))
+    titles.update(recording.title for recording in bundle.recording_candidates)
+    return frozenset(map(_words, filter(None, titles)))
 
 
-def _song(title: str) -> frozenset[str]:
+def _words(title: str) -> frozenset[str]:
     words = frozenset(spaced_words(title).split())
     return words.difference(spaced_words(set_off(title)).split()) or words
 
@@ -207,23 +220,23 @@ def merged_override(
     current_id: CurrentId,
     known_id: CurrentId,
 ) -> OverrideRecord | None:
-    """Return the newest override for a recording that was merged with one that a file may have.
+    """Return the newest override for a recording that was merged with a recording of the evidence.
 
-    Looked up are overrides whose release group or song the evidence has, but not their recording;
-    of an unknown song all are. `known_id` may be older than `current_id`: it tells whether it is
-    the evidence that has an old id. Raises `LookupFailedError`.
+    The recordings of overrides are looked up if the evidence does not have them, but has the
+    release group or the song, or if the song of the override is unknown. `known_id` may use older
+    answers than `current_id`; it finds an outdated id in the evidence. Raises `LookupFailedError`.
     """
     in_evidence, songs = set(map(bare_id, bundle.all_ids.ids)), songs_in(bundle)
     suspects = {
-        current_id("recording", one.recording_mbid): one
-        for one in sorted(overrides, key=lambda one: one.set_at_utc)
-        if one.recording_mbid not in in_evidence
-        and (one.crg_mbid in in_evidence or not songs.isdisjoint(songs_of(one) or songs))
+        current_id("recording", override.recording_mbid): override
+        for override in sorted(overrides, key=lambda override: override.set_at_utc)
+        if override.recording_mbid not in in_evidence
+        and (override.crg_mbid in in_evidence or not songs.isdisjoint(songs_of(override) or songs))
     }
     if not suspects:
         return None
     ids = recordings_meant(bundle)
     if ids.isdisjoint(suspects):
-        ids = {known_id("recording", one) for one in ids if MBID.fullmatch(one)}
-    found = [suspects[one] for one in ids & suspects.keys()]
-    return max(found, key=lambda one: one.set_at_utc, default=None)
+        ids = {known_id("recording", mbid) for mbid in ids if MBID.fullmatch(mbid)}
+    matches = [suspects[mbid] for mbid in ids & suspects.keys()]
+    return max(matches, key=lambda override: override.set_at_utc, default=None)

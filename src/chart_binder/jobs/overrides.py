@@ -1,11 +1,12 @@
-"""Record what a person says about a decision: accept, reject, choose or keep, and overrides.
+"""Save the verdict of a person on a decision (accept, reject, choose, keep), and its override.
 
-An override applies to every file of its recording. A verdict is kept for all files that wait on
-the same evidence, and comes with an override unless the case is left as it is.
+An override applies to every file of its recording. A verdict is saved for all waiting files with
+the same evidence, and has an override unless it leaves the case as it is.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -48,7 +49,7 @@ _NO_MBID = "{}{!r} is not a MusicBrainz id (a UUID)"
 
 
 class PersonChoice(msgspec.Struct, frozen=True):
-    """What a person says is right of a case; `recording` is which one is meant of several."""
+    """What a person states about a case; `recording_mbid` names the recording if several fit."""
 
     crg_mbid: str | None = None
     rr_mbid: str | None = None
@@ -57,7 +58,7 @@ class PersonChoice(msgspec.Struct, frozen=True):
     recording_mbid: str | None = None
 
     def override(self, recording: RecordingId, reason: str) -> OverrideRecord:
-        """Return the override that says so from now on."""
+        """Return the choice as an override of the recording, set now."""
         return OverrideRecord(
             recording,
             ReleaseGroupId(bare_id(self.crg_mbid)) if self.crg_mbid else None,
@@ -70,7 +71,7 @@ class PersonChoice(msgspec.Struct, frozen=True):
 
 
 class VerdictResult(msgspec.Struct, frozen=True):
-    """A verdict that was kept, for `files` files; `notes` are remarks for the person."""
+    """A saved verdict, the number of files it is on, and remarks for the person."""
 
     saved: "SavedVerdicts"
     files: int
@@ -87,17 +88,17 @@ def accept(
     replaces: bool = False,
     is_dry: bool = False,
 ) -> VerdictResult:
-    """Accept the proposed release group, with the verified facts, as an override.
+    """Save the proposed release group and the date by verified facts as an override.
 
-    If the group is decided and a year is proposed, only the date is kept.
+    If only a date is proposed, save that.
     Raises `CanonError` if nothing can be accepted, if it is unclear which recording is meant, or if
-    another override contradicts it and `replaces` is false.
+    the proposal contradicts another override and `replaces` is false.
     """
     proposal = case.proposal
     if proposal and proposal.first_date:
-        year = PersonChoice(first_date=proposal.first_date, recording_mbid=recording)
+        choice = PersonChoice(first_date=proposal.first_date, recording_mbid=recording)
         return choose(
-            store, case, year, reason or ACCEPTED, rules, replaces=replaces, is_dry=is_dry
+            store, case, choice, reason or ACCEPTED, rules, replaces=replaces, is_dry=is_dry
         )
     if proposal is None:
         _require_open(store, case)
@@ -111,16 +112,16 @@ def accept(
             " evidence; if it is right all the same: canon override set ... --crg"
         )
     release = bare_id(proposal.rr_mbid) if proposal.rr_mbid else None
-    is_of_it = case.labels.home.get(proposal.rr_mbid or "") == proposal.crg_mbid
-    kept = release if is_of_it else None
-    named = PersonChoice(proposal.crg_mbid, kept, date_by_facts(case, rules), None, recording)
-    override = _new_override(store, case, named, reason or ACCEPTED)
+    is_of_group = case.labels.home.get(proposal.rr_mbid or "") == proposal.crg_mbid
+    rr = release if is_of_group else None
+    choice = PersonChoice(proposal.crg_mbid, rr, date_by_facts(case, rules), None, recording)
+    override = _new_override(store, case, choice, reason or ACCEPTED)
     result = _save(
         store, case, VerdictKind.ACCEPT, reason, override, replaces=replaces, is_dry=is_dry
     )
-    if kept == release:
+    if rr == release:
         return result
-    note = f"the proposed release {release} is not of that release group: the rules name one"
+    note = f"the proposed release {release} is not of that release group: the rules choose one"
     return msgspec.structs.replace(result, notes=(note, *result.notes))
 
 
@@ -128,68 +129,74 @@ def reject(
     store: "Store",
     case: ReviewCase,
     reason: str,
-    named: PersonChoice | None = None,
+    choice: PersonChoice | None = None,
     *,
     replaces: bool = False,
     is_dry: bool = False,
 ) -> VerdictResult:
-    """Reject the proposal; the right release group, if named, becomes an override.
+    """Reject the proposal; save the right release group, if the choice has one, as an override.
 
-    Raises `CanonError` if it is the proposal itself or not the release's, and as `accept` does.
+    Raises `CanonError` if the group is the proposed one or not that of the release, and in the
+    cases in which `accept` does.
     """
-    crg = named.crg_mbid if named else None
-    if named is None or crg is None:
+    crg = choice.crg_mbid if choice else None
+    if choice is None or crg is None:
         is_year = case.proposal and case.proposal.first_date  # the decision stands
         kind = VerdictKind.KEEP if is_year else VerdictKind.REJECT
         return _save(store, case, kind, reason, is_dry=is_dry)
-    says_more = named.rr_mbid or named.first_date or named.same_as
-    if case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(crg) and not says_more:
+    if _is_only_proposal(case, choice):
         raise CanonError(
             f"{case.path}: that is what is proposed: canon review accept {case.record.id}"
         )
-    override = _new_override(store, case, named, reason)
+    override = _new_override(store, case, choice, reason)
     if case.bundle:
-        require_home(case.bundle, crg, named.rr_mbid)
-    kept = _save(
+        require_home(case.bundle, crg, choice.rr_mbid)
+    result = _save(
         store, case, VerdictKind.REJECT, reason, override, replaces=replaces, is_dry=is_dry
     )
-    return msgspec.structs.replace(kept, notes=(*kept.notes, DECIDE_AGAIN))
+    return msgspec.structs.replace(result, notes=(*result.notes, DECIDE_AGAIN))
+
+
+def _is_only_proposal(case: ReviewCase, choice: PersonChoice) -> bool:
+    """Return whether a choice is the proposed release group and nothing else."""
+    if case.proposal is None or choice.crg_mbid is None:
+        return False
+    is_proposed = bare_id(case.proposal.crg_mbid) == bare_id(choice.crg_mbid)
+    return is_proposed and not (choice.rr_mbid or choice.first_date or choice.same_as)
 
 
 def keep(
     store: "Store", case: ReviewCase, reason: str = "", *, is_dry: bool = False
 ) -> VerdictResult:
-    """Leave an open case as it is until it is decided otherwise. Raises `CanonError`."""
+    """Leave an open case as it is until it is decided differently. Raises `CanonError`."""
     return _save(store, case, VerdictKind.KEEP, reason, is_dry=is_dry)
 
 
 def choose(
     store: "Store",
     case: ReviewCase,
-    named: PersonChoice,
+    choice: PersonChoice,
     reason: str,
     rules: RulesConfig,
     *,
     replaces: bool = False,
     is_dry: bool = False,
 ) -> VerdictResult:
-    """Keep what a person says is right: a date or a recording alone leaves the group as it is.
+    """Save what a person states; without a release group, the decided group stays.
 
-    Naming the proposed release group alone accepts the proposal.
+    To choose exactly the proposed release group is to accept the proposal.
     """
-    crg = named.crg_mbid
-    if crg is None:
-        override = _new_override(store, case, named, reason or SAID)
+    if choice.crg_mbid is None:
+        override = _new_override(store, case, choice, reason or SAID)
         result = _save(
             store, case, VerdictKind.KEEP, reason, override, replaces=replaces, is_dry=is_dry
         )
         return msgspec.structs.replace(result, notes=(*result.notes, DECIDE_AGAIN))
-    is_proposed = case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(crg)
-    if is_proposed and not (named.rr_mbid or named.first_date or named.same_as):
+    if _is_only_proposal(case, choice):
         return accept(
-            store, case, rules, reason, named.recording_mbid, replaces=replaces, is_dry=is_dry
+            store, case, rules, reason, choice.recording_mbid, replaces=replaces, is_dry=is_dry
         )
-    return reject(store, case, reason or CHOSEN, named, replaces=replaces, is_dry=is_dry)
+    return reject(store, case, reason or CHOSEN, choice, replaces=replaces, is_dry=is_dry)
 
 
 class OverrideEffect(msgspec.Struct, frozen=True):
@@ -200,54 +207,55 @@ class OverrideEffect(msgspec.Struct, frozen=True):
 
 
 def override_effect(store: "Store", override: OverrideRecord) -> OverrideEffect:
-    """Return the files that an override applies to, with evidence that can be read."""
-    decisions = store.verdicts.reached_by(override)
-    files = tuple(dict.fromkeys(each.path for each in decisions))
-    found = (_readable_bundle(store, each) for each in reversed(decisions))
-    return OverrideEffect(files, next(filter(None, found), None))
+    """Return the files that an override applies to, and the newest evidence that can be read."""
+    records = store.verdicts.reached_by(override)
+    files = tuple(dict.fromkeys(record.path for record in records))
+    bundles = (_readable_bundle(store, record) for record in reversed(records))
+    return OverrideEffect(files, next(filter(None, bundles), None))
 
 
 def decisions_by_override(store: "Store", override: OverrideRecord) -> tuple[DecisionRecord, ...]:
     """Return the latest decisions that follow an override. Raises `StoreError`."""
-    reached = store.verdicts.reached_by(override)
     return tuple(
-        each
-        for each in reached
-        if each.decided_by == "override" or follows(each, override.set_at_utc)
+        record
+        for record in store.verdicts.reached_by(override)
+        if record.decided_by == "override" or follows(record, override.set_at_utc)
     )
 
 
 def to_decide_again(store: "Store", override: OverrideRecord) -> Iterator[str]:
-    """Yield a remark on the files whose decisions do not say what a new override says."""
-    says_more = override.first_date or override.same_as
-    reached = store.verdicts.reached_by(override)
-    named = list_files(one for one in reached if says_more or one.crg_mbid != override.crg_mbid)
-    if named:
-        yield f"{DECIDE_AGAIN}: {named}"
+    """Yield a remark that names the files whose decisions differ from a new override, if any do."""
+    has_more = override.first_date or override.same_as
+    records = store.verdicts.reached_by(override)
+    files = list_files(
+        record for record in records if has_more or record.crg_mbid != override.crg_mbid
+    )
+    if files:
+        yield f"{DECIDE_AGAIN}: {files}"
 
 
-def follows(kept: DecisionRecord, set_at_utc: str) -> bool:
-    """Return whether a decision follows the override that was set then."""
+def follows(record: DecisionRecord, set_at_utc: str) -> bool:
+    """Return whether a decision follows the override that was set at that time."""
     with suppress(DamagedRecordError):
-        return read_decision(kept).overruled_at == set_at_utc
+        return read_decision(record).overruled_at == set_at_utc
     return False
 
 
-def list_files(kept: Iterable[DecisionRecord]) -> str:
-    """Return the files of decisions as text, the first few by name."""
-    paths = [each.path.decode("utf-8", "replace") for each in kept]
-    named, more = ", ".join(paths[:_MAX_FILES_NAMED]), len(paths) - _MAX_FILES_NAMED
-    return f"{named} and {more} more" if more > 0 else named
+def list_files(records: Iterable[DecisionRecord]) -> str:
+    """Return the files of decisions as text, which names the first few."""
+    paths = [record.path.decode("utf-8", "replace") for record in records]
+    names, unnamed = ", ".join(paths[:_MAX_FILES_NAMED]), len(paths) - _MAX_FILES_NAMED
+    return f"{names} and {unnamed} more" if unnamed > 0 else names
 
 
 def recording_meant(bundle: EvidenceBundle) -> RecordingId:
-    """Return the one recording that evidence leads to, or raise `CanonError` with the choice."""
-    kept = [one for one in sorted_recordings(bundle).possible if not one.is_sibling]
-    return _only_recording(kept, "by its id")
+    """Return the only possible recording. Raises `CanonError`, which lists several ones."""
+    possible = sorted_recordings(bundle).possible
+    return _only_recording([item for item in possible if not item.is_sibling], "by its id")
 
 
 def unknown_ids(bundle: EvidenceBundle, override: OverrideRecord) -> Iterator[str]:
-    """Yield a remark for each id of an override that evidence does not have."""
+    """Yield a remark on each id of an override that is not in the evidence."""
     crg, rr = bare_id(override.crg_mbid or ""), bare_id(override.rr_mbid or "")
     carrying = [group for group in bundle.groups if bare_id(group.mb_rg_id) == crg]
     if crg and not carrying:
@@ -258,50 +266,59 @@ def unknown_ids(bundle: EvidenceBundle, override: OverrideRecord) -> Iterator[st
 
 
 def _new_override(
-    store: "Store", case: ReviewCase, named: PersonChoice, reason: str
+    store: "Store", case: ReviewCase, choice: PersonChoice, reason: str
 ) -> OverrideRecord:
     """Return the override for a verdict on an open case. Raises `CanonError`."""
     _require_open(store, case)
-    crg = bare_id(named.crg_mbid) if named.crg_mbid else None
-    override = named.override(_recording_of(case, crg, named.recording_mbid), reason)
+    crg = bare_id(choice.crg_mbid) if choice.crg_mbid else None
+    override = choice.override(_recording_of(case, crg, choice.recording_mbid), reason)
     for mbid in filter(None, (override.crg_mbid, override.rr_mbid, override.same_as)):
         if not MBID.fullmatch(mbid):
             raise CanonError(_NO_MBID.format(f"{case.path}: ", mbid))
     return override.amending(store.overrides.all().get(override.recording_mbid))
 
 
-def _recording_of(case: ReviewCase, wanted: str | None, named: str | None) -> RecordingId:
-    """Return the recording named, else the only one on the group, or raise `CanonError`."""
-    recordings = sorted_recordings(case.bundle).possible if case.bundle else ()
-    kept = [one for one in recordings if one.because != PERSON_SAYS]
-    carrying = [one for one in kept if any(bare_id(each.mb_rg_id) == wanted for each in one.groups)]
-    if named is None:
-        if wanted is None:
-            carrying = [one for one in kept if not one.is_sibling]
-        return _only_recording(carrying or kept, "with --recording", f"{case.path}: ")
-    ids = [bare_id(one.mb_recording_id) for one in kept]
-    if bare_id(named) not in ids:
-        problem = f"recording {named} cannot be the file's; allowed: {', '.join(ids)}"
+def _recording_of(case: ReviewCase, crg: str | None, recording: str | None) -> RecordingId:
+    """Return the named recording, or else the only one on the group. Raises `CanonError`."""
+    possible = sorted_recordings(case.bundle).possible if case.bundle else ()
+    candidates = [candidate for candidate in possible if candidate.because != PERSON_SAYS]
+    if recording is None:
+        matches = [
+            candidate
+            for candidate in candidates
+            if (not candidate.is_sibling if crg is None else crg in _group_ids(candidate))
+        ]
+        return _only_recording(matches or candidates, "with --recording", f"{case.path}: ")
+    ids = [bare_id(candidate.mb_recording_id) for candidate in candidates]
+    if bare_id(recording) not in ids:
+        problem = f"recording {recording} cannot be the file's; allowed: {', '.join(ids)}"
         raise CanonError(f"{case.path}: {problem}")
-    found = [one for one in kept if bare_id(one.mb_recording_id) == bare_id(named)][:1]
-    return _only_recording(found, "", f"{case.path}: ")
+    named = candidates[ids.index(bare_id(recording))]
+    return _only_recording([named], "", f"{case.path}: ")
 
 
-def _only_recording(found: Sequence[RecordingCandidate], how: str, prefix: str = "") -> RecordingId:
-    """Return the id of the only recording, or raise `CanonError` that says how to name one."""
-    if not found:
-        raise CanonError(f"{prefix}the evidence knows no recording: `canon override set` takes ids")
-    if len(found) > 1:
-        named = ((one.title, one.disambiguation, format_length(one.length_ms)) for one in found)
-        listed = "; ".join(
-            f"{one.mb_recording_id} ({', '.join(filter(None, names))})"
-            for one, names in zip(found, named, strict=True)
+def _group_ids(recording: RecordingCandidate) -> set[str]:
+    return {bare_id(group.mb_rg_id) for group in recording.groups}
+
+
+def _only_recording(
+    recordings: Sequence[RecordingCandidate], how: str, prefix: str = ""
+) -> RecordingId:
+    """Return the id of the only recording. Raises `CanonError`, which says `how` to name it."""
+    if not recordings:
+        raise CanonError(f"{prefix}the evidence has no recording: `canon override set` takes ids")
+    if len(recordings) > 1:
+        texts = []
+        for item in recordings:
+            details = (item.title, item.disambiguation, format_length(item.length_ms))
+            texts.append(f"{item.mb_recording_id} ({', '.join(filter(None, details))})")
+        raise CanonError(
+            f"{prefix}several recordings are possible: name one {how}: {'; '.join(texts)}"
         )
-        raise CanonError(f"{prefix}several recordings may be meant: name one {how}: {listed}")
-    meant = bare_id(found[0].mb_recording_id)
-    if not MBID.fullmatch(meant):
-        raise CanonError(_NO_MBID.format(prefix, meant))
-    return RecordingId(meant)
+    mbid = bare_id(recordings[0].mb_recording_id)
+    if not MBID.fullmatch(mbid):
+        raise CanonError(_NO_MBID.format(prefix, mbid))
+    return RecordingId(mbid)
 
 
 def _save(
@@ -314,48 +331,49 @@ def _save(
     replaces: bool = False,
     is_dry: bool = False,
 ) -> VerdictResult:
-    """Keep a verdict with its override; without one, overrides of earlier verdicts are removed."""
+    """Save a verdict with its override, and remove the overrides of earlier verdicts."""
     if override is None and case.decision.state not in (State.UNMATCHED, State.UNREADABLE):
         _require_open(store, case)
     before = _overrides_of_verdicts(store, case)
     at_utc, reason = (override.set_at_utc, override.reason) if override else (now_utc(), reason)
-    given = [
+    verdicts = [
         VerdictRecord(
-            decision_id=each,
+            decision_id=decision_id,
             verdict=kind,
             crg_mbid=override.crg_mbid if override else None,
             rr_mbid=override.rr_mbid if override else None,
             reason=reason,
             at_utc=at_utc,
         )
-        for each in _decisions_concerned(store, case, before, override)
+        for decision_id in _decisions_concerned(store, case, before, override)
     ]
     if override:
         notes = [*_replacements(store, case, override, before, replaces=replaces)]
         notes += unknown_ids(case.bundle, override) if case.bundle else ()
     else:
         notes = [*_removals(store, case, before)]
-    saved = store.verdicts.save(given, override, before, is_dry=is_dry)
-    return VerdictResult(saved, len(given), (*notes,))
+    saved = store.verdicts.save(verdicts, override, before, is_dry=is_dry)
+    return VerdictResult(saved, len(verdicts), (*notes,))
 
 
 def _removals(
     store: "Store", case: ReviewCase, before: Collection[OverrideRecord]
 ) -> Iterator[str]:
-    for gone in before:
+    for override in before:
         yield (
-            f"the override for recording {gone.recording_mbid}, of an earlier verdict, is removed:"
-            f" {_override_text(case, gone)}"
+            f"the override for recording {override.recording_mbid}, of an earlier verdict, is"
+            f" removed: {_override_text(case, override)}"
         )
-        if named := list_files(decisions_by_override(store, gone)):
-            yield f"decided by it, so {DECIDE_AGAIN}: {named}"
+        if files := list_files(decisions_by_override(store, override)):
+            yield f"decided by it, so {DECIDE_AGAIN}: {files}"
 
 
 def _overrides_of_verdicts(store: "Store", case: ReviewCase) -> tuple[OverrideRecord, ...]:
-    """Return the overrides of earlier verdicts that were not set by themselves since."""
-    given = {(each.at_utc, each.crg_mbid) for each in store.verdicts.history(case.record.id)}
-    everything = store.overrides.all().values() if given else ()
-    return tuple(each for each in everything if (each.set_at_utc, each.crg_mbid) in given)
+    """Return the overrides of earlier verdicts that were not set anew since."""
+    history = store.verdicts.history(case.record.id)
+    verdicts = {(verdict.at_utc, verdict.crg_mbid) for verdict in history}
+    overrides = store.overrides.all().values() if verdicts else ()
+    return tuple(item for item in overrides if (item.set_at_utc, item.crg_mbid) in verdicts)
 
 
 def _replacements(
@@ -366,7 +384,7 @@ def _replacements(
     *,
     replaces: bool,
 ) -> Iterator[str]:
-    """Yield which overrides a new one replaces, and for which files, or raise `CanonError`."""
+    """Yield a remark on each override that a new one replaces. Raises `CanonError`."""
     current = store.overrides.all().get(new.recording_mbid)
     replaced = tuple(before)
     if current is not None and current not in before:
@@ -377,13 +395,13 @@ def _replacements(
                 f" {_override_text(case, current)}{_other_files(store, case, current)}; --replace"
                 " replaces that for all of them"
             )
-    for each in replaced:
-        others = _other_files(store, case, each) if _contradicts(new, each) else ""
-        yield f"in place of {_override_text(case, each)}{others}"
+    for old in replaced:
+        others = _other_files(store, case, old) if _contradicts(new, old) else ""
+        yield f"in place of {_override_text(case, old)}{others}"
 
 
 def _contradicts(new: OverrideRecord, old: OverrideRecord) -> bool:
-    """Return whether an override says something else than another one says."""
+    """Return whether an override changes something that the old one states."""
     pairs = (
         (getattr(old, name), getattr(new, name))
         for name in ("crg_mbid", "rr_mbid", "first_date", "same_as")
@@ -392,20 +410,21 @@ def _contradicts(new: OverrideRecord, old: OverrideRecord) -> bool:
 
 
 def _other_files(store: "Store", case: ReviewCase, override: OverrideRecord) -> str:
-    reached = store.verdicts.reached_by(override)
-    named = list_files(each for each in reached if each.path != case.record.path)
-    return f", which holds for {named} too" if named else ""
+    records = store.verdicts.reached_by(override)
+    files = list_files(record for record in records if record.path != case.record.path)
+    return f", which applies to {files} too" if files else ""
 
 
 def _override_text(case: ReviewCase, override: OverrideRecord) -> str:
-    known = next((one for one in case.labels.titles if bare_id(one) == override.crg_mbid), None)
-    named = [case.labels.name_of(known)] if known else []
-    if override.crg_mbid and not known:
-        named = [f"release group {override.crg_mbid}"]
-    named += [f"first released {override.first_date}"] if override.first_date else []
-    named += [f"the same as recording {override.same_as}"] if override.same_as else []
+    groups = (group for group in case.labels.titles if bare_id(group) == override.crg_mbid)
+    group = next(groups, None)
+    parts = [case.labels.name_of(group)] if group else []
+    if override.crg_mbid and not group:
+        parts = [f"release group {override.crg_mbid}"]
+    parts += [f"first released {override.first_date}"] if override.first_date else []
+    parts += [f"the same as recording {override.same_as}"] if override.same_as else []
     why = f" ({override.reason})" if override.reason else ""
-    return f"{', '.join(named)}, said {local_time(override.set_at_utc)}{why}"
+    return f"{', '.join(parts)}, said {local_time(override.set_at_utc)}{why}"
 
 
 def _decisions_concerned(
@@ -416,34 +435,33 @@ def _decisions_concerned(
 ) -> tuple[str, ...]:
     """Return the ids of decisions on the same evidence that wait or share an earlier verdict.
 
-    Of an override only those whose file may hold its recording: lengths tell them apart.
+    With an override, only those of files that may hold its recording, as their lengths tell.
     """
     overrides: dict[str, OverrideRecord] = {override.recording_mbid: override} if override else {}
-    same = []
-    for verdict in (each for one in before for each in store.verdicts.given_with(one)):
-        with suppress(DamagedRecordError):  # it waits no more, and is reported where it is named
-            found = store.decisions.by_id(verdict.decision_id)
-            if found and found.evidence_hash == case.record.evidence_hash:
-                same.append(found)
-    reached = [
-        each.id
-        for each in (*same_evidence(store, case.record), *same)
+    records = [*same_evidence(store, case.record)]
+    for verdict in chain.from_iterable(map(store.verdicts.given_with, before)):
+        with suppress(DamagedRecordError):  # the commands that name the file report it
+            record = store.decisions.by_id(verdict.decision_id)
+            if record and record.evidence_hash == case.record.evidence_hash:
+                records.append(record)
+    concerned = [
+        record.id
+        for record in records
         if override is None
-        or each.id == case.record.id
-        or ((bundle := _readable_bundle(store, each)) and override_for(bundle, overrides))
+        or record.id == case.record.id
+        or ((bundle := _readable_bundle(store, record)) and override_for(bundle, overrides))
     ]
-    return tuple(dict.fromkeys(reached))
+    return tuple(dict.fromkeys(concerned))
 
 
-def _readable_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:
-    try:
-        return stored_bundle(store, kept)
-    except DamagedRecordError:  # the queue reports it
-        return None
+def _readable_bundle(store: "Store", record: DecisionRecord) -> EvidenceBundle | None:
+    with suppress(DamagedRecordError):  # the queue reports it
+        return stored_bundle(store, record)
+    return None
 
 
 def _require_open(store: "Store", case: ReviewCase) -> None:
-    """Raise `CanonError` for errors, and for what rules or an override decided."""
+    """Raise `CanonError` if the case failed, or if rules or an override decided it."""
     decision = case.decision
     if decision.failure:
         raise CanonError(f"{case.path}: {decision.state}: {decision.failure}")

@@ -1,4 +1,4 @@
-"""The cases that wait for a person: their queue, and what is shown of each."""
+"""The queue of cases that wait for a person, and the texts that are shown for each case."""
 
 import dataclasses
 import os
@@ -63,7 +63,7 @@ OPEN_STATES = tuple(state.value for state in WAITING_STATES)
 QUEUED = (*OPEN_STATES, YEAR)
 """The states of the queue, and `YEAR` for decided files whose year a model proposes."""
 _MAX_HELD = 200
-"""Cases of one folder that are read at once, to bring those of an album together."""
+"""The number of cases of one folder that are read at once, to group them by album."""
 _NUMBERS = ("no", "one", "two", "three", "four", "five")
 _FIELD_WORDS = {
     FIRST_DATE: "date",
@@ -81,19 +81,19 @@ _ASKED_BRIEFLY = {
     "missing_original": "the original, which is not listed",
     "tie": "which came out first",
 }
-"""What each kind of question asks for, about a record."""
+"""What each kind of question asks for, with a place for the name of its subject."""
 
 
 class LabelledRelease(msgspec.Struct, frozen=True):
-    """A release with its label, and a text that tells it from the others."""
+    """A release with its label, and a description that tells it from the others."""
 
     label: str
     release: ReleaseId
-    said: str
+    description: str = msgspec.field(name="said")
 
 
 class CandidateRow(msgspec.Struct, frozen=True):
-    """A candidate with its label, and when and where the recording appeared on it."""
+    """A candidate with its label, and the date and countries where the recording appeared on it."""
 
     label: str
     release_group: ReleaseGroupId
@@ -106,22 +106,22 @@ class CandidateRow(msgspec.Struct, frozen=True):
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """The answer of the adjudicator, however sure, or what the rules say of cut evidence.
+    """The release group that the adjudicator named, or the rules chose on incomplete evidence.
 
-    If only the year is proposed, `first_date` is that, and the group is the decided one.
+    If only a date is proposed, that is `first_date`, and the group is the decided one.
     """
 
     crg_mbid: str
     rr_mbid: str | None
     confidence: float
     label: str | None
-    """Absent if the evidence does not have the release group."""
+    """None if the release group is not in the evidence."""
     first_date: str | None = None
 
 
 @dataclass(frozen=True)
 class ReviewCase:
-    """A decision, `files` with the same evidence, and what is damaged of its records."""
+    """A decision with its evidence, the number of files with the same evidence, and any damage."""
 
     record: DecisionRecord
     decision: Decision
@@ -136,18 +136,18 @@ class ReviewCase:
 
     @cached_property
     def file(self) -> TaggedFile:
-        """The tags of the file as they are now, and its album by these."""
+        """The file with its present tags."""
         return read_file_tags(self.path)
 
     @property
     def album(self) -> str | None:
-        """The title of its album in its tags, else in those that it was decided by."""
-        before = self.bundle.tags.get("album") if self.bundle else None
-        return next(iter(self.file.fields.get("album", ())), before)
+        """The title of the album in the present tags, or else in the tags of the evidence."""
+        former = self.bundle.tags.get("album") if self.bundle else None
+        return next(iter(self.file.fields.get("album", ())), former)
 
     @property
     def is_gone(self) -> bool:
-        """Whether the file does not exist any more."""
+        """Whether the file no longer exists."""
         return not os.path.lexists(self.record.path)
 
     @cached_property
@@ -157,17 +157,17 @@ class ReviewCase:
 
     @property
     def result(self) -> AdjudicationResult | None:
-        """The adjudicator's result, if one was asked, be it about the year alone."""
+        """The adjudicator's result about the group or the year, if it was asked."""
         return self.decision.model_answer
 
     @property
     def problem(self) -> str | None:
-        """Why the adjudicator's answer decides nothing."""
+        """Why the adjudicator's answer decides nothing, if it was asked."""
         return self.result.problem if self.result else None
 
     @cached_property
     def proposal(self) -> Proposal | None:
-        """The release group that the adjudicator named, or the rules by cut evidence, if any."""
+        """The release group that the adjudicator or the rules propose, if any."""
         is_by_rules = self.result is None and self.decision.state is State.REVIEW
         date = self._year_proposed()
         proposed = self.decision if is_by_rules or date else self.decision.adjudication
@@ -180,28 +180,28 @@ class ReviewCase:
 
     @property
     def is_year(self) -> bool:
-        """Whether the group is decided, and a year is proposed."""
+        """Whether the group is decided, and only a date is proposed."""
         return self.proposal is not None and self.proposal.first_date is not None
 
     def _year_proposed(self) -> str | None:
-        """Return the first date by the verified facts of an answer about the year."""
+        """Return the first date that the verified facts of an answer about the year give."""
         answer = self.decision.year_answer
         return date_by_facts(self, RulesConfig()) if answer and not answer.is_accepted else None
 
     @cached_property
     def rows(self) -> tuple[CandidateRow, ...]:
-        """The candidates, by when the recording appeared on them."""
+        """The candidates, sorted by the date on which the recording appeared on them."""
         proposed = self.proposal.crg_mbid if self.proposal else None
-        found = labelled_candidates(self.bundle) if self.bundle else ()
-        return tuple(_row(label, one, proposed) for label, one in found)
+        candidates = labelled_candidates(self.bundle) if self.bundle else ()
+        return tuple(_row(label, candidate, proposed) for label, candidate in candidates)
 
     def question(self, rules: RulesConfig) -> Verdict | None:
-        """Return today's verdict of the rules on the evidence, if there is evidence."""
+        """Return the present verdict of the rules on the evidence, or None without evidence."""
         return decide(self.bundle, rules) if self.bundle else None
 
 
 def date_by_facts(case: ReviewCase, rules: RulesConfig) -> str | None:
-    """Return the first date by the verified facts of a proposal, if they change it."""
+    """Return the first date that the verified facts of a proposal give, if it is another one."""
     before = case.decision.first_release
     if case.bundle is None or case.result is None:
         return None
@@ -212,81 +212,87 @@ def date_by_facts(case: ReviewCase, rules: RulesConfig) -> str | None:
 
 
 def can_be_asked(case: ReviewCase) -> bool:
-    """Return whether a model may look into a case: it is open, or its year is."""
-    is_named = case.bundle is None or case.bundle.is_named_by_file
-    return not is_named and (case.is_year or bool(case.decision.questions))
+    """Return whether a model may be asked about a case: its group or its year is open."""
+    can_search = case.bundle is not None and not case.bundle.is_named_by_file
+    return can_search and (case.is_year or bool(case.decision.questions))
 
 
 def ask_model(store: "Store", case: ReviewCase, pipeline: Pipeline, run: LazyRun) -> Decision:
-    """Ask a model about a case, and store what comes of it for all files with its evidence.
+    """Ask a model about a case, and store the decision for all files with its evidence.
 
-    Raises `CanonError` for a failed run, of which nothing is stored.
+    Raises `CanonError` for a failed run, and stores nothing then.
     """
     evidence = store.evidence.get(case.record.evidence_hash or "")
     if evidence is None:
         raise StoreError(f"{case.path}: its evidence is not stored: `canon decide` gathers it anew")
-    gathered = bundle_with_tags(case.record, evidence)  # without what an earlier answer brought in
-    made = attempt(lambda: decide_bundle(pipeline, gathered))
-    answer = made.decision.model_answer
+    gathered = bundle_with_tags(case.record, evidence)  # without the facts of an earlier answer
+    decided = attempt(lambda: decide_bundle(pipeline, gathered))
+    answer = decided.decision.model_answer
     is_failed = answer is not None and answer.outcome is Outcome.ERROR
-    if problem := (answer.problem if answer and is_failed else made.decision.failure):
+    if problem := (answer.problem if answer and is_failed else decided.decision.failure):
         raise CanonError(problem)
-    assert made.bundle is not None
+    assert decided.bundle is not None
     run.begin()
-    for kept in same_evidence(store, case.record):
-        bundle = msgspec.structs.replace(made.bundle, artifact=stored_artifact(kept))
-        of_file = dataclasses.replace(made, bundle=bundle)
-        record, found, transcript = stored_case(of_file, case.path, None, pipeline.versions)
-        read = {"path": kept.path, "file_size": kept.file_size, "file_mtime_ns": kept.file_mtime_ns}
-        store.decisions.put(msgspec.structs.replace(record, **read), found, transcript)
-        run.counts[made.decision.state] += 1
-    run.end(0 if made.decision.state is State.DECIDED else 3)
-    return made.decision
+    for record in same_evidence(store, case.record):
+        bundle = msgspec.structs.replace(decided.bundle, artifact=stored_artifact(record))
+        of_file = dataclasses.replace(decided, bundle=bundle)
+        new, stored_evidence, transcript = stored_case(of_file, case.path, None, pipeline.versions)
+        new = msgspec.structs.replace(
+            new,
+            path=record.path,
+            file_size=record.file_size,
+            file_mtime_ns=record.file_mtime_ns,
+        )
+        store.decisions.put(new, stored_evidence, transcript)
+        run.counts[decided.decision.state] += 1
+    run.end(0 if decided.decision.state is State.DECIDED else 3)
+    return decided.decision
 
 
 def reasons(case: ReviewCase, verdict: Verdict | None) -> Mapping[str, str]:
-    """Return why each candidate leads or does not, by its release group; some have no reason."""
-    found = [one for _, one in labelled_candidates(case.bundle)] if case.bundle else []
+    """Return why each candidate leads or does not, by its release group; may be empty texts."""
+    candidates = [item for _, item in labelled_candidates(case.bundle)] if case.bundle else []
     questions = verdict.questions if isinstance(verdict, Open) else ()
-    by_rules = verdict.proposal if isinstance(verdict, Open) else verdict
-    said = {rival.release_group: rival.why_not for rival in verdict.rivals} if verdict else {}
-    leader = next((one for one in found if one.counts and one.is_dated), None)
+    chosen = verdict.proposal if isinstance(verdict, Open) else verdict
+    why_not = {rival.release_group: rival.why_not for rival in verdict.rivals} if verdict else {}
+    earliest = next((item for item in candidates if item.counts and item.is_dated), None)
     texts: dict[str, str] = {}
-    for one in found:
-        text = reason_alone(one.kind, said.get(one.id, ""))
-        if by_rules and by_rules.crg == one.id:
+    for candidate in candidates:
+        text = reason_alone(candidate.kind, why_not.get(candidate.id, ""))
+        if chosen and chosen.crg == candidate.id:
             text = "the rules choose it"
-        texts[one.id] = text or _conditions(one, questions) or _place(one, leader)
+        texts[candidate.id] = (
+            text or _condition(candidate, questions) or _distance(candidate, earliest)
+        )
     return texts
 
 
-def _conditions(one: Candidate, questions: Sequence[Question]) -> str:
-    """Return by which answers a candidate would be chosen, or what is asked about it."""
-    answers = (
-        answer.answer.partition(" on the ")[0]
-        for question in questions
-        for answer in question.possibilities
-        if answer.crg == one.id
-    )
-    if answer := next(answers, None):
-        return f"if {answer.removeprefix('on ')}".replace("first came out", "first came out there")
-    mine = {one.id, *(release.mb_release_id for release in one.group.editions)}
-    kinds = [question.kind for question in questions if not mine.isdisjoint(question.about)]
+def _condition(candidate: Candidate, questions: Sequence[Question]) -> str:
+    """Return the first answer after which the rules choose a candidate, or empty text."""
+    for question in questions:
+        for possibility in question.possibilities:
+            if possibility.crg == candidate.id:
+                return f"if {possibility.answer}"
+    ids = {candidate.id, *(release.mb_release_id for release in candidate.group.editions)}
+    kinds = [question.kind for question in questions if not ids.isdisjoint(question.about)]
     return "its date is asked for" if "date" in kinds else ""
 
 
-def _place(one: Candidate, leader: Candidate | None) -> str:
-    """Return how a candidate stands to the earliest one by its date."""
-    if leader is None or not one.is_dated:
+def _distance(candidate: Candidate, earliest: Candidate | None) -> str:
+    """Return how much later than the earliest candidate the recording appeared on this one."""
+    if earliest is None or not candidate.is_dated:
         return "no date"
-    if one is leader:
+    if candidate is earliest:
         return "the earliest that is listed"
-    days = (one.first - leader.last, one.last - leader.first)
+    days = (candidate.first - earliest.last, candidate.last - earliest.first)
     return f"{time_between(*days)} later" if days[0] > 0 else "perhaps as early"
 
 
 def sources_short(case: ReviewCase, config: LLMConfig, rules: RulesConfig) -> str | None:
-    """Return which sources are all that a proposal lacks: `one of two sources for ...`."""
+    """Return the sources that a proposal lacks, if it lacks nothing else.
+
+    The text is such as `one of two sources for the single's date`.
+    """
     from chart_binder.llm.open_case import OpenCase  # compiles 0.1 s of expressions
 
     result = case.result
@@ -303,13 +309,13 @@ def sources_short(case: ReviewCase, config: LLMConfig, rules: RulesConfig) -> st
     is_cited = any(fact.cited for fact in opened.verified_patches(result.facts)[patch])
     least = opened.sources_needed(is_cited=is_cited)
     numbers = dict(enumerate(_NUMBERS))
-    there, wanted = (numbers.get(count, str(count)) for count in (least - lacking, least))
+    present, required = (numbers.get(count, str(count)) for count in (least - lacking, least))
     field = _FIELD_WORDS.get(patch.field, patch.field)
-    return f"{there} of {wanted} sources for {_short_name(case, patch.about)}'s {field}"
+    return f"{present} of {required} sources for {_short_name(case, patch.about)}'s {field}"
 
 
 def asked_briefly(case: ReviewCase) -> str | None:
-    """Return what the first open question of a decision asks for, in a few words."""
+    """Return what the first question of a case asks for, in a few words; None without questions."""
     question = next(iter(case.decision.questions), None)
     if question is None:
         return None
@@ -318,7 +324,7 @@ def asked_briefly(case: ReviewCase) -> str | None:
 
 
 def _short_name(case: ReviewCase, mbid: str) -> str:
-    """Return `the single`, or a title where several candidates are of that kind."""
+    """Return `the single`, or the title if several candidates are of that kind."""
     group = case.labels.home.get(mbid, mbid)
     kind = case.labels.kinds.get(group)
     if kind is None:
@@ -327,53 +333,53 @@ def _short_name(case: ReviewCase, mbid: str) -> str:
     return f"the {kind}" if is_only else f"'{case.labels.titles[group]}'"
 
 
-def review_case(store: "Store", kept: DecisionRecord, files: int = 1) -> ReviewCase:
-    """Return a decision as a case; damage of its records is in it. Raises `StoreError`."""
+def review_case(store: "Store", record: DecisionRecord, files: int = 1) -> ReviewCase:
+    """Return a decision as a case, which says what is damaged. Raises `StoreError`."""
     decision = None
     try:
-        decision, bundle = read_decision(kept), stored_bundle(store, kept)
-        return ReviewCase(kept, decision, bundle, files)
+        decision, bundle = read_decision(record), stored_bundle(store, record)
+        return ReviewCase(record, decision, bundle, files)
     except DamagedRecordError as error:
-        unread = Decision(State(kept.state), kept.decided_by, error=str(error))
-        return ReviewCase(kept, decision or unread, None, files, str(error))
+        unread = Decision(State(record.state), record.decided_by, error=str(error))
+        return ReviewCase(record, decision or unread, None, files, str(error))
 
 
 def find_case(store: "Store", name: str) -> ReviewCase:
-    """Return the case of a file or a decision's id. Raises `CanonError` if it is not the latest."""
-    found = None if Path(name).exists() else store.decisions.by_id(name)
-    latest = store.decisions.latest(found.path if found else path_bytes(name))
+    """Return the case of a file, or of a decision's id. Raises `CanonError`, also for an old id."""
+    named = None if Path(name).exists() else store.decisions.by_id(name)
+    latest = store.decisions.latest(named.path if named else path_bytes(name))
     if latest is None:
         raise CanonError(
             f"{name}: no decision on a file of this name, or with this id, is stored;"
             " `canon decide` makes one"
         )
-    if found and found.id != latest.id:
+    if named and named.id != latest.id:
         raise CanonError(
             f"{name}: the file was decided again since: {latest.id} is its last decision"
         )
     return review_case(store, latest, len(same_evidence(store, latest)))
 
 
-def same_evidence(store: "Store", kept: DecisionRecord) -> tuple[DecisionRecord, ...]:
+def same_evidence(store: "Store", record: DecisionRecord) -> tuple[DecisionRecord, ...]:
     """Return a decision and the waiting ones on the same evidence. Raises `StoreError`."""
-    states = (YEAR,) if _is_by_rules(kept) else OPEN_STATES
-    found = kept.evidence_hash and store.waiting.of_evidence(kept.evidence_hash, states)
-    return (kept, *(each for each in found or () if each.id != kept.id))
+    states = (YEAR,) if _is_by_rules(record) else OPEN_STATES
+    waiting = record.evidence_hash and store.waiting.of_evidence(record.evidence_hash, states)
+    return (record, *(item for item in waiting or () if item.id != record.id))
 
 
 def is_waiting(store: "Store", case: ReviewCase, states: Collection[str] = QUEUED) -> bool:
-    """Return whether a case waits, overrides aside. Raises `StoreError`."""
+    """Return whether a case waits, disregarding overrides. Raises `StoreError`."""
     return (case.is_year or not _is_by_rules(case.record)) and store.waiting.has(
         case.record.id, states
     )
 
 
-def _is_by_rules(kept: DecisionRecord) -> bool:
-    return kept.state == State.DECIDED and kept.decided_by == "rules"
+def _is_by_rules(record: DecisionRecord) -> bool:
+    return record.state == State.DECIDED and record.decided_by == "rules"
 
 
 def is_overridden(case: ReviewCase, overrides: Mapping[str, OverrideRecord]) -> bool:
-    """Return whether an override applies to the case after which nobody has to look at it."""
+    """Return whether an override settles the case."""
     override = override_for(case.bundle, overrides) if case.bundle else None
     return override is not None and override.settles
 
@@ -388,22 +394,22 @@ def override_removed(case: ReviewCase, overrides: Mapping[str, OverrideRecord]) 
 
 
 def read_case_transcript(store: "Store", case: ReviewCase) -> tuple[AnyEvent, ...]:
-    """Return the events of the adjudicator's run. Raises `CanonError` if none was recorded."""
-    known = case.record.transcript_id
-    kept = store.transcripts.get(known) if known else None
-    if kept is None:
+    """Return the events of the adjudicator's run. Raises `CanonError` if no run was recorded."""
+    name = case.record.transcript_id
+    transcript = store.transcripts.get(name) if name else None
+    if transcript is None:
         raise CanonError(
             f"no transcript is kept of {case.record.id}: no model was asked, or it was not recorded"
         )
     try:
-        return tuple(read_run(kept.document.splitlines(keepends=True)))
+        return tuple(read_run(transcript.document.splitlines(keepends=True)))
     except TranscriptDefectError as error:
-        raise StoreError(f"the transcript {known} in the store is damaged: {error}") from error
+        raise StoreError(f"the transcript {name} in the store is damaged: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
 class QueueEntry:
-    """A case in the queue, with how many are left, those that an override decides included."""
+    """A case in the queue, and the number of cases left, including those that overrides settle."""
 
     case: ReviewCase
     left: int
@@ -416,26 +422,26 @@ def review_queue(
     paths: Collection[Path] = (),
     unread: "UnreadHandler | None" = None,
 ) -> Iterator[QueueEntry]:
-    """Return the waiting cases, of all files or of `paths`, by when they were last decided.
+    """Return the waiting cases of all files or of `paths`, in the order of their decisions.
 
-    Those of one folder are together; then come decided files whose year is proposed, then files
-    that are gone. Decisions that cannot be read are passed to `unread`. Raises `StoreError`, and
+    Cases of one folder are together. Decided files with a proposed year follow, then files that are
+    gone. Decisions that cannot be read are passed to `unread`. Raises `StoreError`, and
     `CanonError` for an absent path.
     """
-    under = {path: path_bytes(path) for path in paths}
-    for path, name in under.items():
+    names = {path: path_bytes(path) for path in paths}
+    for path, name in names.items():
         if not path.exists() and next(store.waiting.cases(states, [name], _ignore), None) is None:
             raise CanonError(f"{path}: no such file or folder, and nothing of that name waits")
-    return _entries(store, overrides, states, [*under.values()], unread)
+    return _entries(store, overrides, states, [*names.values()], unread)
 
 
 def queue_by_album(queue: Iterable[QueueEntry]) -> Iterator[Sequence[QueueEntry]]:
-    """Yield the cases of each album together, where a queue has those of a folder together."""
+    """Yield the cases of each album together; the queue must have those of a folder together."""
     for _, of_folder in groupby(queue, lambda entry: entry.case.file.album.folder):
-        while some := list(islice(of_folder, _MAX_HELD)):
-            lefts = iter([entry.left for entry in some])
-            for _, entries in group_by_album(some, lambda entry: entry.case.file.album):
-                yield [QueueEntry(entry.case, next(lefts)) for entry in entries]
+        while held := list(islice(of_folder, _MAX_HELD)):
+            numbers_left = iter([entry.left for entry in held])
+            for _, entries in group_by_album(held, lambda entry: entry.case.file.album):
+                yield [QueueEntry(entry.case, next(numbers_left)) for entry in entries]
 
 
 def is_queue_empty(
@@ -444,13 +450,13 @@ def is_queue_empty(
     states: Collection[str],
     paths: Collection[Path] = (),
 ) -> bool:
-    """Return whether nothing waits, of all files or of `paths`. Raises `StoreError`."""
+    """Return whether no file waits, or none below `paths`. Raises `StoreError`."""
     names = [*map(path_bytes, paths)]
     return next(_entries(store, overrides, states, names, _ignore), None) is None
 
 
 def _ignore(unread: UnreadDecision) -> None:
-    """Report nothing: listing the queue does."""
+    """Report nothing, because listing the queue reports it."""
 
 
 def _entries(
@@ -460,7 +466,7 @@ def _entries(
     under: Collection[bytes],
     unread: "UnreadHandler | None",
 ) -> Iterator[QueueEntry]:
-    # Ids alone: a whole library may be out of reach, or have years that a model proposes.
+    # Only ids are held, because all files of a library may be gone, or have a proposed year.
     gone: list[tuple[str, int]] = []
     years = [
         (waiting.decision.id, waiting.files)
@@ -477,62 +483,64 @@ def _entries(
             yield QueueEntry(case, waiting.left + len(gone) + len(years))
     left = [*years, *gone]
     for number, (name, files) in enumerate(left):
-        if kept := store.decisions.by_id(name):
-            case = review_case(store, kept, files)
+        if record := store.decisions.by_id(name):
+            case = review_case(store, record, files)
             if not (case.is_year and is_overridden(case, overrides)):
                 yield QueueEntry(case, len(left) - number)
 
 
-def _row(label: str, one: Candidate, proposed: str | None) -> CandidateRow:
+def _row(label: str, candidate: Candidate, proposed: str | None) -> CandidateRow:
     releases = sorted(
-        (*one.official, *one.unofficial), key=lambda each: (each.when.last, each.mb_release_id)
+        (*candidate.official, *candidate.unofficial),
+        key=lambda release: (release.when.last, release.mb_release_id),
     )
     return CandidateRow(
         label,
-        one.id,
-        one.title,
-        one.kind,
-        one.when if one.counts else "nothing official",
-        tuple(dict.fromkeys(each.place for each in releases if each.place)),
+        candidate.id,
+        candidate.title,
+        candidate.kind,
+        candidate.when if candidate.counts else "nothing official",
+        tuple(dict.fromkeys(release.place for release in releases if release.place)),
         tuple(
-            LabelledRelease(name, each.mb_release_id, _release_text(each))
-            for name, each in labelled_releases(label, one)
+            LabelledRelease(name, release.mb_release_id, _release_text(release))
+            for name, release in labelled_releases(label, candidate)
         ),
-        is_proposed=proposed is not None and bare_id(one.id) == bare_id(proposed),
+        is_proposed=proposed is not None and bare_id(candidate.id) == bare_id(proposed),
     )
 
 
-def _release_text(one: Release) -> str:
-    status = None if one.is_official else (one.standing or "of unknown status")
-    parts = (one.when.text, one.place, one.label, one.catno, one.format, one.disambiguation, status)
-    return " ".join(filter(None, parts))
+def _release_text(release: Release) -> str:
+    status = None if release.is_official else (release.standing or "of unknown status")
+    numbers = (release.label, release.catno, release.format, release.disambiguation)
+    return " ".join(filter(None, (release.when.text, release.place, *numbers, status)))
 
 
 def unwritten_files(
     store: "Store", paths: Collection[Path] = ()
 ) -> Iterator[tuple[str, Sequence[UnwrittenRecord]]]:
-    """Yield each reason why files were not written, with the files, of all or below `paths`.
+    """Yield each reason why files were not written with its files: all, or those below `paths`.
 
-    Files that are gone, decided again since, or to be left as they are, are left out.
+    Skipped are files that are gone, were decided again since, or that a person wants left alone.
     """
     names = [*map(path_bytes, paths)]
-    for why, files in groupby(store.unwritten.all(), lambda one: one.why):
-        found = [
-            one for one in files if not names or any(is_below(one.path, name) for name in names)
+    for why, files in groupby(store.unwritten.all(), lambda file: file.why):
+        listed = [
+            file for file in files if not names or any(is_below(file.path, name) for name in names)
         ]
-        kept = current_decisions(store, [one.path for one in found])
-        there = [
-            one
-            for one, decision in zip(found, kept, strict=True)
+        decisions = current_decisions(store, [file.path for file in listed])
+        present = [
+            file
+            for file, decision in zip(listed, decisions, strict=True)
             if isinstance(decision, DecisionRecord | None)
-            and (decision.id if decision else None) == one.decision_id
-            and path_from_bytes(one.path).exists()
-            and not (decision and _is_rejected_or_kept(store, decision))
+            and (decision.id if decision else None) == file.decision_id
+            and path_from_bytes(file.path).exists()
+            and not (decision and _is_left_alone(store, decision))
         ]
-        if there:
-            yield why, there
+        if present:
+            yield why, present
 
 
-def _is_rejected_or_kept(store: "Store", decision: DecisionRecord) -> bool:
+def _is_left_alone(store: "Store", decision: DecisionRecord) -> bool:
+    """Return whether a person rejected the decision, or took it out of the queue."""
     verdict = store.verdicts.on_the_same(decision)
     return verdict is not None and verdict.verdict is not VerdictKind.ACCEPT

@@ -1,4 +1,4 @@
-"""Recorded runs: read and replay transcripts; parse single replies of a model."""
+"""Read and replay transcripts of the adjudicator's runs, and parse single replies of a model."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -45,14 +45,14 @@ _Options = TypeVar("_Options", bound=BaseModel)
 
 
 def load_dialect(name: str) -> Dialect:
-    """Return a dialect. Raises `PluginError` for one that is not installed."""
+    """Return a dialect. Raises `PluginError` if it is not installed."""
     dialect: Dialect = plugins.load("chart_binder.dialects", name)()
     return dialect
 
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """The events of a transcript, its evidence and result; `is_cut`: its last line is cut short."""
+    """The events, evidence and result of a transcript; `is_cut`: its last line is incomplete."""
 
     events: tuple[AnyEvent, ...]
     bundle: EvidenceBundle | None = None
@@ -61,7 +61,7 @@ class RecordedRun:
 
     @cached_property
     def run(self) -> StartEvent | None:
-        """The event that begins the run; a canned transcript has none."""
+        """The event that begins the run; None in a canned transcript."""
         return next((event for event in self.events if isinstance(event, StartEvent)), None)
 
     @cached_property
@@ -76,19 +76,20 @@ class RecordedRun:
 
     @cached_property
     def readings(self) -> Mapping[int, tuple[ReadingEvent, ...]]:
-        """The second readings by the number of the turn whose answer they were asked for."""
-        found: dict[int, tuple[ReadingEvent, ...]] = {}
+        """The second readings by the number of the turn whose answer they checked."""
+        readings: dict[int, tuple[ReadingEvent, ...]] = {}
         for event in self.events:
             if isinstance(event, ReadingEvent):
-                found[event.iteration] = (*found.get(event.iteration, ()), event)
-        return found
+                readings[event.iteration] = (*readings.get(event.iteration, ()), event)
+        return readings
 
     @cached_property
     def result(self) -> dict[str, Any] | None:
-        """The result of the run as recorded, if it has one."""
-        return next(
-            (one.result for one in reversed(self.events) if isinstance(one, ResultEvent)), None
+        """The recorded result of the run, if there is one."""
+        results = (
+            event.result for event in reversed(self.events) if isinstance(event, ResultEvent)
         )
+        return next(results, None)
 
     @cached_property
     def _dialect(self) -> Dialect | None:
@@ -99,12 +100,12 @@ class RecordedRun:
             return None
 
     def step(self, reply: str) -> Step | None:
-        """Return the step that a reply asks for, or None if the dialect is not installed here."""
+        """Return the step in a reply, or None if the dialect is not installed here."""
         return read_step(self._dialect, reply, ANSWER_KEYS) if self._dialect else None
 
     @property
     def missing(self) -> str:
-        """What an incomplete run lacks, as half a sentence; empty for a complete one."""
+        """What a run lacks, as half a sentence; empty for a complete run."""
         is_live = self.run is not None and self.run.started_at
         unfinished = "no result was recorded: the run was killed, or is still going on"
         lacks = [unfinished] if is_live and self.result is None else []
@@ -118,9 +119,9 @@ def read_recording(path: Path) -> RecordedRun:
 
 
 def find_recording(open_store: Callable[[], "Store"], name: str) -> RecordedRun:
-    """Return the run in a transcript file, or the last one on an audio file or of a decision.
+    """Return the run in a transcript file, of a decision, or the last run on an audio file.
 
-    `name` is a path or a decision's id. Raises `CanonError`.
+    `name` is a path, or the id of a decision. Raises `CanonError`.
     """
     path = Path(name)
     is_audio = path.suffix.lower() in AUDIO_SUFFIXES
@@ -129,10 +130,11 @@ def find_recording(open_store: Callable[[], "Store"], name: str) -> RecordedRun:
     with open_store() as store:
         by_id = None if path.exists() else store.decisions.by_id(name)
         decisions = (by_id,) if by_id else store.decisions.history(path_bytes(name))
-        known = next((kept.transcript_id for kept in decisions if kept.transcript_id), None)
-        document = store.transcripts.get(known) if known else None
-    if document:
-        return _recorded_run(document.document, name)
+        transcript_ids = (record.transcript_id for record in decisions if record.transcript_id)
+        transcript_id = next(transcript_ids, None)
+        transcript = store.transcripts.get(transcript_id) if transcript_id else None
+    if transcript:
+        return _recorded_run(transcript.document, name)
     if decisions:
         raise errors.TranscriptError(f"{name}: no run is kept: no model was asked about it")
     raise errors.FileError(
@@ -143,7 +145,7 @@ def find_recording(open_store: Callable[[], "Store"], name: str) -> RecordedRun:
 
 @dataclass(frozen=True, slots=True)
 class ListedRun:
-    """A run that is kept: in a file, with the last decision that it led to, or both."""
+    """A stored run, with its file, the last decision that it led to, or both."""
 
     recorded: RecordedRun
     file: Path | None
@@ -153,22 +155,22 @@ class ListedRun:
 def list_recordings(
     store: "Store", folder: Path, limit: int, unread: Callable[[str], None]
 ) -> Iterator[ListedRun]:
-    """Yield the runs that are kept, the newest first; `unread` is told of those not readable."""
+    """Yield the stored runs, newest first; errors of unreadable ones are passed to `unread`."""
     files = {file.stem: file for file in folder.glob("*.jsonl")}
-    decisions = {kept.transcript_id: kept for kept in store.decisions.by_model(limit)}
-    # The name of a file begins with when the run began, without colons.
+    decisions = {record.transcript_id: record for record in store.decisions.by_model(limit)}
+    # The name of a file begins with the time at which the run began, without colons.
     moments = {name: name for name in files}
-    for name, kept in decisions.items():
+    for name, record in decisions.items():
         if name:
-            moments.setdefault(name, kept.decided_at_utc.replace(":", ""))
+            moments.setdefault(name, record.decided_at_utc.replace(":", ""))
     for name in sorted(moments, key=lambda name: moments[name], reverse=True)[:limit]:
         file = files.get(name)
         try:
-            document = None if file else store.transcripts.get(name)
+            transcript = None if file else store.transcripts.get(name)
             if file:
                 recorded = read_recording(file)
-            elif document:
-                recorded = _recorded_run(document.document, name)
+            elif transcript:
+                recorded = _recorded_run(transcript.document, name)
             else:
                 continue
         except errors.CanonError as error:
@@ -182,9 +184,9 @@ def _recorded_run(document: bytes, path: str | Path) -> RecordedRun:
     try:
         events = tuple(read_run(lines))
     except TranscriptDefectError as error:
-        raise errors.TranscriptError(f"{path}: no transcript: {error}") from error
+        raise errors.TranscriptError(f"{path}: not a transcript: {error}") from error
     if not events:
-        raise errors.TranscriptError(f"{path}: no transcript: it holds no whole line")
+        raise errors.TranscriptError(f"{path}: not a transcript: it has no complete line")
     is_cut = len(events) < sum(1 for line in lines if line.strip())
     recorded = RecordedRun(events, is_cut=is_cut)
     run, result = recorded.run, recorded.result
@@ -193,13 +195,13 @@ def _recorded_run(document: bytes, path: str | Path) -> RecordedRun:
         outcome = convert_json(result, AdjudicationResult) if result else None
     except (errors.EvidenceError, msgspec.ValidationError) as error:
         raise errors.TranscriptError(
-            f"{path}: its evidence or its result is not in today's form: {error}; record it again"
+            f"{path}: this version cannot read its evidence or result: {error}; record it again"
         ) from error
     return replace(recorded, bundle=bundle, outcome=outcome)
 
 
 def replay(path: Path, on_event: EventHandler | None = None) -> AdjudicationResult:
-    """Run a recorded conversation again by today's code. Raises `TranscriptError`."""
+    """Run a recorded conversation again with the present code. Raises `TranscriptError`."""
     recorded = read_recording(path)
     run = recorded.run
     if run is None or run.evidence is None:
@@ -228,13 +230,13 @@ def replay(path: Path, on_event: EventHandler | None = None) -> AdjudicationResu
 
 
 def _recorded_prompt(run: StartEvent, path: Path) -> Prompt | None:
-    """Return the prompt of a run, or None if it is the one that its settings ask for."""
+    """Return the recorded prompt of a run, or None if its settings determine it."""
     if (sections := run.options.get("prompt")) is None:
         return None
     try:
         return convert_json(sections, Prompt)
     except (msgspec.ValidationError, errors.ConfigError) as error:
-        raise errors.TranscriptError(f"{path}: its prompt is not understood: {error}") from error
+        raise errors.TranscriptError(f"{path}: its prompt cannot be read: {error}") from error
 
 
 def _options(kind: type[_Options], run: StartEvent, key: str, path: Path) -> _Options:
@@ -243,20 +245,20 @@ def _options(kind: type[_Options], run: StartEvent, key: str, path: Path) -> _Op
     except ValidationError as error:
         keys = ", ".join(".".join(map(str, problem["loc"])) for problem in error.errors())
         raise errors.TranscriptError(
-            f"{path}: its options are not understood ({key}: {keys}), so it was recorded by another"
-            " version of canon: record the run again"
+            f"{path}: its options cannot be read ({key}: {keys}), because another version of canon"
+            " recorded it: record the run again"
         ) from error
 
 
 class ReplyToParse(msgspec.Struct, frozen=True):
-    """A reply, and the dialect to parse it by."""
+    """A reply with its dialect."""
 
     text: str
     dialect: str = "classic"
 
 
 class ParsedReply(msgspec.Struct, frozen=True):
-    """The step in a reply: arguments as the tool would get them, the answer in normal form."""
+    """The step in a reply, with the arguments for the tool or the answer in normal form."""
 
     kind: str
     tool: str | None = None
@@ -271,11 +273,11 @@ def read_reply_line(line: bytes | str) -> ReplyToParse:
     try:
         return decode_json(line, ReplyToParse)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise errors.UsageError(f"no reply to read: {error}") from error
+        raise errors.UsageError(f"not a reply: {error}") from error
 
 
 class ReplyParser:
-    """Parses replies as the adjudicator does, or with `takes_any` by their dialect alone."""
+    """Parses replies as the adjudicator does, or if `takes_any`, any tool call and answer."""
 
     def __init__(self, config: LLMConfig, *, takes_any: bool = False) -> None:
         self._config = config
@@ -283,11 +285,11 @@ class ReplyParser:
         self.dialect = cache(load_dialect)
 
     def parse(self, reply: ReplyToParse) -> ParsedReply:
-        """Parse a reply. Raises `PluginError` for a dialect that is not installed."""
+        """Parse a reply. Raises `PluginError` if its dialect is not installed."""
         keys = () if self._takes_any else ANSWER_KEYS
         match read_step(self.dialect(reply.dialect), reply.text, keys):
-            case ToolCall() as act:
-                return self._call(act)
+            case ToolCall() as call:
+                return self._parsed_call(call)
             case FinalAnswer(answer=answer, notes=notes) if self._takes_any:
                 return ParsedReply("finish", answer=answer, notes=notes)
             case FinalAnswer(answer=text, notes=notes):
@@ -299,24 +301,24 @@ class ReplyParser:
     def _toolbox(self) -> Toolbox:
         return Toolbox(default_tools(self._config))
 
-    def _call(self, act: ToolCall) -> ParsedReply:
-        """Return the first call of a turn; the notes name the others."""
-        notes = (*act.notes, *(f"also calls {other.tool}" for other in act.further_calls))
+    def _parsed_call(self, call: ToolCall) -> ParsedReply:
+        """Return the first call of a turn; the notes name its further calls."""
+        notes = (*call.notes, *(f"also calls {further.tool}" for further in call.further_calls))
         if self._takes_any:
-            given = act.arguments if isinstance(act.arguments, str) else dict(act.arguments)
-            return ParsedReply("act", act.tool, given, notes=notes)
+            arguments = call.arguments if isinstance(call.arguments, str) else dict(call.arguments)
+            return ParsedReply("act", call.tool, arguments, notes=notes)
         try:
-            call = self._toolbox.resolve(act)
+            resolved = self._toolbox.resolve(call)
         except ToolError as error:
             off = turned_off(self._config)
-            name = find_tool(act.tool, off)
-            why = f" ({name} is installed, and {off[name]} = false turns it off)" if name else ""
+            name = find_tool(call.tool, off)
+            why = f" ({name} is installed, but {off[name]} = false turns it off)" if name else ""
             return ParsedReply("malformed", problem=f"{error}{why}", notes=notes)
-        return ParsedReply("act", call.tool.name, call.arguments, notes=notes)
+        return ParsedReply("act", resolved.tool.name, resolved.arguments, notes=notes)
 
 
 _CLAIMED = ("about", "field", "value", "quote", "source", "question")
-"""What a model says of a fact; the rest of it says how it was verified."""
+"""The fields of a fact that a model states; the other fields tell how it was verified."""
 
 
 def _parsed_answer(text: str, notes: tuple[str, ...]) -> ParsedReply:
@@ -336,7 +338,7 @@ def _parsed_answer(text: str, notes: tuple[str, ...]) -> ParsedReply:
 
 @dataclass(frozen=True, slots=True)
 class EffectivePrompt:
-    """The prompt of every run; `task` follows the evidence."""
+    """The prompt of every run; its `task` follows the evidence."""
 
     prompt_version: str
     dialect: str
