@@ -70,14 +70,14 @@ if TYPE_CHECKING:
     from chart_binder.store import Store
 
 MAX_JOBS: Final = 256
-_OF_TAGS = (
+_TAG_OPTIONS = (
     "policy", "whole_albums", "also_date", "in_parts", "best_known", "keep_mtime", "copy_links",
 )  # fmt: skip
 _MAX_CLEAN_FOLDERS = 256
-"""Folders that are remembered as cleaned of what killed saves left there."""
+"""The number of folders remembered as cleaned of the leftovers of killed saves."""
 _MAX_STOPPING_S = 1.0
-"""How long threads may go on after a request to stop; a cluster ends its tasks."""
-_FILE = "sqlite:///"
+"""How long threads may go on after a request to stop; a cluster always finishes its tasks."""
+_SQLITE = "sqlite:///"
 
 
 class Executor(StrEnum):
@@ -93,8 +93,8 @@ class BatchOptions:
 
     `jobs` is by default `batch.jobs`, `policy` is `tags.policy`; `whole_albums`, `also_date`,
     `in_parts` and `best_known` are of the policy `dates`. `ask_years` asks the model, once all is
-    decided, for years that are not certain, for `ask_seconds` if that is set. `scheduler` is the
-    address of a Dask scheduler; without one, a cluster is started on this machine.
+    decided, for uncertain years, for at most `ask_seconds` seconds if that is set. `scheduler` is
+    the address of a Dask scheduler; without one, a cluster is started on this machine.
     """
 
     jobs: int | None = None
@@ -136,7 +136,7 @@ class BatchOptions:
                     yield f"{name}: found {value!r}; {', '.join(allowed)} are allowed"
         yield from self._year_problems()
         yield from self.tags.problems
-        for name in _OF_TAGS:
+        for name in _TAG_OPTIONS:
             if getattr(self, name) and not self.write:
                 option = name.replace("_", "-")
                 yield f"--{option} says how tags are written, which only --write does"
@@ -153,7 +153,7 @@ class BatchOptions:
 
     @property
     def tags(self) -> WriteOptions:
-        """What is written to tags, by `Policy.DATES` where no policy is named."""
+        """The options of writing tags; the policy is `Policy.DATES` by default."""
         policy = Policy.DATES if self.policy is None else self.policy
         return WriteOptions(
             policy,
@@ -237,7 +237,7 @@ def run_batch(
     Raises `ConfigError`, `PluginError`, `UsageError`, `StoreError` if the store fails, and
     `ClusterError` if the workers of a Dask cluster do.
     """
-    # Not the letters of a name: one of them is often `/`.
+    # A single text is one path, not a sequence of letters, one of which is often `/`.
     paths = [paths] if isinstance(paths, str | Path) else [*paths]
     if "" in paths:
         raise UsageError("a path is empty: this folder is called `.`")
@@ -275,7 +275,11 @@ def estimate_batch(
     on_album: Callable[[int], None] = lambda _: None,
     on_unreadable: Callable[[UnreadablePath], None] = lambda _: None,
 ) -> Estimate:
-    """Return what `run_batch` would take, by the files' tags; `on_album` has the files so far."""
+    """Return an estimate of the time that `run_batch` would take, by the files' tags.
+
+    `on_album` is called with the number of files so far, `on_unreadable` with each path that cannot
+    be read.
+    """
     options.check()
     with open_store(store_url(config)) as store:
         resume = _resume_check(store, config, options, run_versions(config, ""))
@@ -304,7 +308,7 @@ def run_items(
     to_stop: Callable[[], bool],
     on_message: Callable[[str], None],
 ) -> BatchResult:
-    """Do what `run_batch` does with items as they come; `arguments` are those of the command."""
+    """Do what `run_batch` does for any `items`; `arguments` are stored with the run."""
     if options.write:
         options = replace(options, policy=options.policy or Policy(config.tags.policy))
     options.check()
@@ -361,7 +365,7 @@ def _resume_check(
 def _setup(
     config: Config, versions: RunVersions, options: BatchOptions, since: float = 0.0
 ) -> "WorkerSetup":
-    """Return what a process needs for a run, with what the last exam says of the model."""
+    """Return what a process needs for a run, with the result of the model's last exam."""
     can_read = reads_prose(config.llm)
     frozen, dry = options.frozen, options.dry_run
     return WorkerSetup(config, versions, since, frozen, dry, reads_prose=can_read)
@@ -416,7 +420,7 @@ def _tag_writer(
 def _album_writer(
     planner: TagPlanner, run: WritingRun | None, on_message: Callable[[str], None]
 ) -> Callable[[Sequence[FileOutcome]], Iterator[tuple[FileOutcome, WriteReport]]]:
-    """Return a function that writes finished files, or without a `run` only says how."""
+    """Return a function that writes the tags of finished files; without a `run`, it only plans."""
 
     @lru_cache(_MAX_CLEAN_FOLDERS)
     def clean(folder: Path) -> None:
@@ -424,23 +428,23 @@ def _album_writer(
             on_message(line)
 
     def write(outcomes: Sequence[FileOutcome]) -> Iterator[tuple[FileOutcome, WriteReport]]:
-        of_path = {outcome.path: outcome for outcome in outcomes}
+        by_path = {outcome.path: outcome for outcome in outcomes}
         unsaved = None
         if run is None:
             unsaved = {
-                path: _unsaved(outcome) for path, outcome in of_path.items() if outcome.stored
+                path: _unsaved(outcome) for path, outcome in by_path.items() if outcome.stored
             }
         else:
-            for folder in {path.resolve().parent for path in of_path}:
+            for folder in {path.resolve().parent for path in by_path}:
                 clean(folder)
-        for album in write_albums.albums_in([*of_path]):
+        for album in write_albums.albums_in([*by_path]):
             planned = write_albums.plan_album(planner, album, unsaved)
             for line in write_albums.regrouping_lines(write_albums.album_moves(planned)):
                 on_message(line)
             reports: list[WriteReport] = []
             for report in write_albums.write_album(planned, run):
                 reports.append(report)
-                yield of_path[report.path], report
+                yield by_path[report.path], report
             if run:
                 write_albums.record_unwritten(planner.store, reports)
 
@@ -486,8 +490,8 @@ class WorkerSetup:
     """What a process needs to work for a run; it is also sent to other machines.
 
     Answers count from `since` on, in seconds since the epoch. `is_frozen` uses stored evidence
-    alone, `is_dry` records no transcripts. `file` is the device and inode of the store's file,
-    `reads_prose` what was found of the model where the run began.
+    alone, `is_dry` records no transcripts. `file` is the device and inode of the store's file.
+    `reads_prose` is `wiring.reads_prose` on the machine on which the run began.
     """
 
     config: Config = field(repr=False)  # it may hold a password, and Dask logs its calls
@@ -516,11 +520,11 @@ class WorkerSetup:
         return Worker(pipeline)
 
     def for_other_processes(self) -> "WorkerSetup":
-        """Return the setup for processes with another working folder, user or machine."""
+        """Return the setup for processes in another working folder, of another user or machine."""
         url = store_url(self.config)
         file = None
         if path := _store_file(url):
-            url = f"{_FILE}{path.absolute()}" + url[len(_FILE) + len(str(path)) :]
+            url = f"{_SQLITE}{path.absolute()}" + url[len(_SQLITE) + len(str(path)) :]
             file = _file_id(path)
         store = self.config.store.model_copy(update={"url": url})
         config = self.config.model_copy(update={"store": store})
@@ -528,7 +532,7 @@ class WorkerSetup:
 
     @contextmanager
     def open(self) -> Iterator[Worker]:
-        """Open the store in another process. Raises `CanonError`, also if it is another store."""
+        """Open the store and yield a worker. Raises `CanonError`, also if it is another store."""
         url = store_url(self.config)
         path = _store_file(url)
         if path and _file_id(path) != self.file:
@@ -541,7 +545,7 @@ class WorkerSetup:
 
 
 def _store_file(url: str) -> Path | None:
-    return Path(url.removeprefix(_FILE).partition("?")[0]) if url.startswith(_FILE) else None
+    return Path(url.removeprefix(_SQLITE).partition("?")[0]) if url.startswith(_SQLITE) else None
 
 
 def _file_id(path: Path) -> tuple[int, int] | None:
@@ -557,12 +561,12 @@ def open_executor(
     setup: WorkerSetup, worker: Worker, options: BatchOptions
 ) -> Iterator[ThreadExecutor | DaskExecutor]:
     """Yield the executor of tasks. Raises `PluginError` and `ClusterError`."""
-    jobs, cases = options.jobs or setup.config.batch.jobs, setup.config.batch.model_jobs
+    jobs, model_jobs = options.jobs or setup.config.batch.jobs, setup.config.batch.model_jobs
     scheduler = options.scheduler
     if options.executor == Executor.THREADS:
-        yield ThreadExecutor(worker, jobs, cases)
+        yield ThreadExecutor(worker, jobs, model_jobs)
         return
     packed = PackedRun.of(setup.versions.run_id, setup.for_other_processes().open)
-    connecting = connect(scheduler) if scheduler else start_local_cluster(jobs, cases)
+    connecting = connect(scheduler) if scheduler else start_local_cluster(jobs, model_jobs)
     with connecting as cluster, prepare_workers(cluster, packed):
-        yield DaskExecutor(cluster, packed, worker, jobs, cases, is_local=not scheduler)
+        yield DaskExecutor(cluster, packed, worker, jobs, model_jobs, is_local=not scheduler)

@@ -1,6 +1,6 @@
 """The errors that the program reports in one sentence, one class for each kind.
 
-Whoever catches `CanonError` catches all of these:
+`except CanonError` catches all of these:
 
 - `ConfigError`, `UsageError`, `PluginError`: what the caller asked for is not valid
 - `EvidenceError`, `TranscriptError`: a document is ill-formed
@@ -15,16 +15,16 @@ Whoever catches `CanonError` catches all of these:
 - `StoreError`: the store failed; `DamagedRecordError` if one record did
 - `ClusterError`: a Dask cluster failed
 
-Four kinds are for those who build on a part alone and are no `CanonError`: `ChatError` (a model
-cannot be asked), `ToolError` (a tool failed; the model is told), `ToolDefectError` (a function
-cannot be a tool) and `AnswerRefusedError` (an answer goes back to the model), of
-`chart_binder.react`.
+Four errors of `chart_binder.react`, a package that can be used alone, are no `CanonError`:
+`ChatError` (a model cannot be asked), `ToolError` (a tool failed; the model is told),
+`ToolDefectError` (a function cannot be a tool) and `AnswerRefusedError` (an answer goes back to
+the model).
 """
 
 import re
 
 ERROR_NUMBER = re.compile(r"\[Errno -?\d+\] ")
-"""What the system puts before the words of a failure."""
+"""The prefix of the system's error texts: `[Errno 111] `."""
 
 
 class CanonError(Exception):
@@ -32,7 +32,7 @@ class CanonError(Exception):
 
 
 class ConfigError(CanonError):
-    """The configuration is not valid: names the source, the key, what was found and allowed."""
+    """The configuration is not valid; the text has the source, the key, and what is allowed."""
 
 
 class UsageError(CanonError):
@@ -40,7 +40,7 @@ class UsageError(CanonError):
 
 
 class PluginError(CanonError):
-    """A plug-in is not installed or cannot be loaded: names it, its group and the others."""
+    """A plug-in is not installed or cannot be loaded; the text has its name and its group."""
 
 
 class EvidenceError(CanonError):
@@ -62,7 +62,7 @@ class AudioError(CanonError):
 
 
 class NoAudioError(AudioError):
-    """A file whose name says audio holds none that can be read: reading it again is in vain."""
+    """A file with an audio suffix has no readable audio; reading it again would not help."""
 
 
 class SaveError(CanonError):
@@ -74,7 +74,7 @@ class UnidentifiedError(CanonError):
 
 
 class LookupFailedError(CanonError):
-    """A service could not be asked or its answer not read, so that nothing is known."""
+    """A service could not be asked, or its answer not read: whether anything exists is unknown."""
 
 
 class NothingFoundError(CanonError):
@@ -82,7 +82,7 @@ class NothingFoundError(CanonError):
 
 
 class NotLookedUpError(CanonError):
-    """No service was asked, as the caller wished, and no answer is stored."""
+    """No service was asked because the caller forbade it, and no answer is stored."""
 
 
 class StoreError(CanonError):
@@ -121,7 +121,7 @@ class AddressForbiddenError(FetchError):
 
 
 class UnknownHostError(Exception):
-    """The name service knows no such host."""
+    """The name service cannot resolve the name of a host."""
 
 
 # Greedy up to the last @, for a password may hold @, / and spaces. The address of an SQLite file
@@ -138,9 +138,9 @@ INTERRUPTED = 130
 
 
 def end_status(error: BaseException) -> int:
-    """Return the exit status of a run that an error broke off.
+    """Return the exit status of a run that an error ended.
 
-    Where nobody reads the results any more (`| head`), the run was interrupted as by Ctrl-C.
+    A closed pipe (`| head`) counts as an interruption, like Ctrl-C.
     """
     is_interrupted = isinstance(error, (KeyboardInterrupt, BrokenPipeError))
     return INTERRUPTED if is_interrupted else 1
@@ -149,11 +149,11 @@ def end_status(error: BaseException) -> int:
 def masked(text: str) -> str:
     """Return a configured value without user name, password and query values of an address.
 
-    `text` is one value, not a sentence: of what follows a secret, too much may be hidden.
+    `text` is one value, not a sentence, because text around a secret may be masked, too.
     """
     return _PARAMETER.sub(r"\1***", _USER.sub("***", text, count=1))
 
 
-def counted(count: int, thing: str, things: str = "") -> str:
+def counted(count: int, noun: str, plural: str = "") -> str:
     """Return a count with its noun for a message: `1 host`, `2,000 hosts`, `2 replies`."""
-    return f"{count:,} {thing if count == 1 else things or f'{thing}s'}"
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"

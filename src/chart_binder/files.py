@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, TypeVar
 from chart_binder.errors import AudioError, FileError
 
 MAX_BYTES = 200_000_000
-"""Larger than any bundle, golden file or transcript; a device might never end."""
+"""The longest file or line that is read: any bundle, golden file or transcript is shorter."""
 
 
 def read_file(path: str | Path) -> bytes:
@@ -102,7 +102,7 @@ if a second thread uses the type meanwhile, so each type is prepared under a loc
 
 
 def convert_json(document: object, kind: type[T], *, builtin_types: tuple[type, ...] = ()) -> T:
-    """Return plain data as a typed value. Raises `msgspec.ValidationError`."""
+    """Return decoded JSON as a typed value. Raises `msgspec.ValidationError`."""
     import msgspec  # `canon --help` does not need it
 
     _prepare(kind)
@@ -110,7 +110,10 @@ def convert_json(document: object, kind: type[T], *, builtin_types: tuple[type, 
 
 
 def decode_json(document: bytes | str, kind: type[T]) -> T:
-    """Return JSON as a typed value. Raises msgspec's errors, and those of text and nesting."""
+    """Return JSON as a typed value.
+
+    Raises `msgspec.DecodeError`, `UnicodeDecodeError` and `RecursionError`.
+    """
     import msgspec  # `canon --help` does not need it
 
     _prepare(kind)

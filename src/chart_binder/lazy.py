@@ -1,6 +1,6 @@
 """Packages that export names from their modules, each imported when it is first used.
 
-`canon --help` and a program that uses one name shall not wait for all the others.
+So `canon --help`, or a program that uses one name, does not import all other modules.
 """
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all else here
@@ -14,8 +14,8 @@ def lazy_exports(
 ) -> "tuple[Callable[[str], object], Callable[[], list[str]]]":
     """Return the `__getattr__` and the `__dir__` of a package.
 
-    `names_by_module` has the exported names by the module below the package that defines them. Any
-    other name raises `AttributeError`, as for any module.
+    `names_by_module` maps each module of the package to the names that it exports. Any other name
+    raises `AttributeError`, as for any module.
     """
     modules = {name: module for module, names in names_by_module.items() for name in names}
 

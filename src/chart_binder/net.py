@@ -1,4 +1,4 @@
-"""Network connections: deadlines, proxies, the pace of requests, and how long to wait."""
+"""Network connections: deadlines, proxies, certificate authorities and rate limits."""
 
 import contextlib
 import email.utils
@@ -21,11 +21,11 @@ from chart_binder.errors import ConfigError, masked
 
 
 class Deadline:
-    """A moment `seconds` after its creation, after which nothing is waited for.
+    """A moment, `seconds` after its creation, at which all waiting ends.
 
-    httpx counts its timeouts for each read, so a slow server is never cut off by them. Connections
+    httpx applies its timeouts to each read, so they do not stop a slow server. Either connections
     are opened by a `TimedBackend`, or the deadline is used in a `with` statement and `watch` is the
-    `trace` of each request: shutting the connection down wakes a read that is waiting.
+    `trace` of each request. Then the connection is shut down, which ends a waiting read.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -75,7 +75,7 @@ class Deadline:
 
 
 class TimedBackend(httpcore.NetworkBackend):
-    """Opens connections that end with a deadline."""
+    """Opens connections on which all waiting ends at a deadline."""
 
     def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
@@ -85,7 +85,7 @@ class TimedBackend(httpcore.NetworkBackend):
         self,
         host: str,
         port: int,
-        timeout: float | None = None,  # noqa: ARG002 - the deadline holds
+        timeout: float | None = None,  # noqa: ARG002 - the deadline applies
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
@@ -107,7 +107,7 @@ class TimedStream(httpcore.NetworkStream):
         return self._stream.read(max_bytes, _left_s(self._deadline, httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
-        """Send all of it, or raise `httpcore.WriteTimeout`."""
+        """Send all bytes of `buffer`, or raise `httpcore.WriteTimeout`."""
         self._stream.write(buffer, _left_s(self._deadline, httpcore.WriteTimeout))
 
     def start_tls(
@@ -126,7 +126,7 @@ class TimedStream(httpcore.NetworkStream):
         self._stream.close()
 
     def get_extra_info(self, info: str) -> Any:
-        """Return what httpcore knows of the connection."""
+        """Return an attribute of the connection that httpcore defines, such as `socket`."""
         return self._stream.get_extra_info(info)
 
 
@@ -139,7 +139,7 @@ def _left_s(deadline: Deadline, error: type[httpcore.TimeoutException]) -> float
 
 
 def retry_after_s(header: str) -> float:
-    """Read seconds or an HTTP date (RFC 9110, 10.2.3); 0.0 for what cannot be read."""
+    """Return the seconds to wait by a Retry-After header (RFC 9110, 10.2.3); 0.0 if invalid."""
     if header.strip().isdecimal():
         return float(header)
     try:
@@ -159,9 +159,9 @@ def is_this_machine(host: str) -> bool:
 
 
 def environment_proxy(scheme: str, host: str) -> httpcore.Proxy | None:
-    """Return the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name for a host, no local one.
+    """Return the proxy for a host by HTTP_PROXY, HTTPS_PROXY and NO_PROXY; none for this machine.
 
-    Raises `ConfigError` that names the variable if its address is impossible.
+    Raises `ConfigError`, which names the variable, if its value is not the address of a proxy.
     """
     name, proxy = named_proxy(host, scheme)
     if not proxy:
@@ -198,11 +198,11 @@ def named_proxy(host: str, *schemes: str) -> tuple[str, str]:
 
 @cache
 def trusted_authorities() -> ssl.SSLContext:
-    """Return certifi's authorities, or those of SSL_CERT_FILE or SSL_CERT_DIR; read once.
+    """Return the certificate authorities of certifi, SSL_CERT_FILE or SSL_CERT_DIR; read once.
 
-    Raises `ConfigError` that names the variable if nothing can be read there.
+    Raises `ConfigError`, which names the variable, if no certificates can be read there.
     """
-    import httpx  # 170 ms, for those who really ask a server
+    import httpx  # takes 170 ms, so only those who ask a server import it
 
     try:
         return httpx.create_ssl_context()
@@ -228,7 +228,7 @@ class RateLimiter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Throttle:
-    """Spaces requests `interval_s` apart, if not 0; `clock` is shared with other processes."""
+    """Spaces requests `interval_s` seconds apart unless it is 0; all processes share `clock`."""
 
     limiter: RateLimiter
     interval_s: float

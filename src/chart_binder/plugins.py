@@ -11,15 +11,15 @@ from chart_binder.react.conversation import wrap_plugin_errors
 
 
 def load(group: str, name: str) -> Any:
-    """Return what the entry point `name` of `group` names. Raises `PluginError`."""
-    known = {point.name: point for point in _entry_points(tuple(sys.path))(group)}
-    if name not in known:
-        installed = ", ".join(sorted(known)) or "none (is the package installed?)"
+    """Return the object of the entry point `name` in `group`. Raises `PluginError`."""
+    points = {point.name: point for point in _entry_points(tuple(sys.path))(group)}
+    if name not in points:
+        installed = ", ".join(sorted(points)) or "none (is the package installed?)"
         raise PluginError(f"no plug-in {name!r} in {group!r}; installed: {installed}")
     with wrap_plugin_errors(
         lambda error: PluginError(f"plug-in {name!r} of {group!r} cannot be loaded: {error}")
     ):
-        return known[name].load()
+        return points[name].load()
 
 
 def names(group: str) -> tuple[str, ...]:
@@ -29,7 +29,10 @@ def names(group: str) -> tuple[str, ...]:
 
 @cache
 def _entry_points(path: tuple[str, ...]) -> Callable[[str], Iterable[EntryPoint]]:
-    """Return what finds the entry points of a group; reading them takes milliseconds."""
-    del path  # a changed path has other packages
-    found = entry_points()
-    return lambda group: found.select(group=group)
+    """Return a function that returns the entry points of a group; reading them takes milliseconds.
+
+    The cache is by `path`, because a changed path has other packages.
+    """
+    del path
+    installed = entry_points()
+    return lambda group: installed.select(group=group)

@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     from chart_binder.musicbrainz.web_service import MBRelease, MBReleaseGroup, Recording
     from chart_binder.store import Store
 
-HOW_TO_ENABLE = (
+_MODEL_IS_OFF = (
     "no model was asked; `canon config set llm.enabled true` lets one look into it, and"
     " `canon doctor` says whether it is ready"
 )
-_RELEASES = 64
-"""Releases with their tracks in memory: the files of an album go to few of them."""
-HOW_OFFLINE = "no model was asked, for this run is offline"
+_MAX_RELEASES = 64
+"""The releases, with their tracks, that stay in memory: the files of an album are on few."""
+_MODEL_IS_OFFLINE = "no model was asked, for this run is offline"
 _log = logging.getLogger(__name__)
 
 
@@ -70,7 +70,7 @@ def exam_results() -> Path:
 
 
 def reads_prose(config: LLMConfig) -> bool:
-    """Return whether the model may decide by prose; a model that was never examined may.
+    """Return whether the model may decide from prose; a model that was never examined may.
 
     Raises `FileError` for a file of results that cannot be read.
     """
@@ -90,12 +90,14 @@ def overrides(config: Config) -> Callable[[], Mapping[str, OverrideRecord]]:
 def why_no_model(config: Config) -> str:
     """Return why no model is asked, with how to change that; empty if one is."""
     if not config.llm.enabled:
-        return HOW_TO_ENABLE
-    return HOW_OFFLINE if config.musicbrainz.offline and config.llm.provider != "replay" else ""
+        return _MODEL_IS_OFF
+    return (
+        _MODEL_IS_OFFLINE if config.musicbrainz.offline and config.llm.provider != "replay" else ""
+    )
 
 
 def run_versions(config: Config, run_id: str) -> RunVersions:
-    """Return what is stored with the decisions of a run. Raises `CanonError`."""
+    """Return the versions that are stored with a run's decisions. Raises `CanonError`."""
     rules, llm, adjudicator = config.rules, config.llm, ""
     if not why_no_model(config):
         adjudicator = adjudicator_version(llm, rules, reads_prose=reads_prose(llm))
@@ -137,8 +139,8 @@ def rules_and_model(
 def decide_file(path: str | Path, config: Config | None = None) -> Decision:
     """Decide one audio file as `canon decide` does, and keep the decision in the store.
 
-    `config` is by default what `canon config show` shows. What goes wrong with the file, at
-    MusicBrainz or with the model is a decision, too: see `Decision.state` and `failure`.
+    `config` is by default what `canon config show` shows. An error of the file, of MusicBrainz or
+    of the model is returned as a decision, too: see `Decision.state` and `failure`.
 
     Raises `UsageError` for a folder (see `run_batch`), `ConfigError`, `PluginError` and
     `StoreError`.
@@ -177,7 +179,7 @@ def _musicbrainz(config: Config, since: float = 0.0) -> Iterator["Client"]:
 def _bring_in(
     config: Config, bundle: EvidenceBundle, kind: str, mbid: str
 ) -> tuple["RecordingCandidate", ...]:
-    """Return what a record at MusicBrainz adds to the evidence (`llm.recording.FindRecordings`)."""
+    """Return the recordings that a record adds to the evidence (`llm.recording.FindRecordings`)."""
     from chart_binder.musicbrainz.sibling_lookup import bring_in
 
     with _musicbrainz(config) as client:
@@ -206,7 +208,7 @@ def release_lookup(config: Config, store: "Store") -> "ReleaseLookup":
     def client() -> "Client":
         return musicbrainz_source(config, store).client()
 
-    @lru_cache(_RELEASES)
+    @lru_cache(_MAX_RELEASES)
     def look_up(release_id: str) -> "WholeRelease | None":
         from chart_binder.musicbrainz.evidence import whole_release
 
@@ -216,8 +218,10 @@ def release_lookup(config: Config, store: "Store") -> "ReleaseLookup":
     return look_up
 
 
-def kept_evidence(config: Config, store: "Store", recording: RecordingId) -> EvidenceBundle | None:
-    """Return the evidence on a recording that the store has, of any age. Raises `StoreError`."""
+def stored_evidence(
+    config: Config, store: "Store", recording: RecordingId
+) -> EvidenceBundle | None:
+    """Return the stored evidence on a recording, of any age, or None. Raises `StoreError`."""
     musicbrainz = config.musicbrainz.model_copy(update={"offline": True})
     try:
         offline = config.model_copy(update={"musicbrainz": musicbrainz})
@@ -264,17 +268,17 @@ def look_up_record(config: Config, kind: EntityKind, mbid: str) -> "NamedRecord 
     )
 
 
-def said_performance(
+def stated_sibling(
     config: Config, bundle: EvidenceBundle, recording_id: RecordingId
 ) -> "RecordingCandidate":
     """Return the recording that a person says is the same performance, as evidence.
 
     Raises `LookupFailedError`, and `NothingFoundError` if it does not exist or is on no release.
     """
-    from chart_binder.musicbrainz.sibling_lookup import bring_in_as_said
+    from chart_binder.musicbrainz.sibling_lookup import stated_sibling_of
 
     with _musicbrainz(config) as client:
-        return bring_in_as_said(client, bundle, recording_id)
+        return stated_sibling_of(client, bundle, recording_id)
 
 
 def current_id(config: Config, kind: EntityKind, mbid: str, since: float = 0.0) -> str:
@@ -301,11 +305,11 @@ class MusicBrainzOverrides(Overrides):
     def with_current_ids(
         self, override: OverrideRecord, bundle: EvidenceBundle
     ) -> tuple[OverrideRecord, EvidenceBundle]:
-        """Return an override under its present ids, which the store then has too.
+        """Return an override with its current ids, and save these in the store.
 
-        The evidence gets the recording that it says is the same performance; `LookupFailedError` is
-        raised if that cannot be looked up. Only ids that the evidence lacks are looked up; where
-        that fails, they stay as they are.
+        Also return the evidence with the recording that the override calls the same performance.
+        Raises `LookupFailedError` if that recording cannot be looked up. Only ids that the evidence
+        lacks are looked up; an id that cannot be looked up stays as it is.
         """
         from chart_binder.jobs.named_records import with_current_ids  # needed for overrides alone
 
@@ -319,11 +323,12 @@ class MusicBrainzOverrides(Overrides):
         if current.same_as is None or current.same_as in bundle.all_ids.ids:
             return current, bundle
         try:
-            recording = said_performance(self._config, bundle, current.same_as)
+            recording = stated_sibling(self._config, bundle, current.same_as)
         except (LookupFailedError, NothingFoundError) as error:
-            what = f"recording {current.same_as}, which a person says is the same performance"
-            advice = "`canon override remove` takes that back"
-            raise LookupFailedError(f"{what}, could not be looked up: {error}; {advice}") from error
+            raise LookupFailedError(
+                f"recording {current.same_as}, which a person says is the same performance, could"
+                f" not be looked up: {error}; `canon override remove` takes that back"
+            ) from error
         return current, with_recordings(bundle, [recording])
 
     def of_merged_recording(self, bundle: EvidenceBundle) -> OverrideRecord | None:
@@ -352,7 +357,7 @@ class MusicBrainzOverrides(Overrides):
         with open_store(store_url(self._config)) as store:
             bundles = {
                 override: override_effect(store, override).bundle
-                or kept_evidence(self._config, store, override.recording_mbid)
+                or stored_evidence(self._config, store, override.recording_mbid)
                 for override in stored
             }
         return {
@@ -365,8 +370,8 @@ def tagged_recording(path: Path) -> RecordingId | None:
     """Return the recording id in a file's tags. Raises `AudioError`."""
     from chart_binder.audio.reading import read_tags
 
-    named = read_tags(path).recording_mbid
-    return RecordingId(named) if named else None
+    mbid = read_tags(path).recording_mbid
+    return RecordingId(mbid) if mbid else None
 
 
 def musicbrainz_source(config: Config, store: "Store", since: float = 0.0) -> "MusicBrainzSource":

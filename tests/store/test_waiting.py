@@ -150,7 +150,7 @@ def test_a_ruling_is_taken_back_exactly(store: Store) -> None:
     for number in (1, 2):
         store.decisions.put(waits(number))
     first = store.verdicts.save([said(1, VerdictKind.ACCEPT, "group")], override())
-    assert (first.before, first.with_it) == ((), ())
+    assert (first.before, first.verdicts_before) == ((), ())
     then = "2026-11-23T00:00:00.000000Z"
     second = store.verdicts.save(
         [said(2, VerdictKind.REJECT, "another", at=then)], override("another", then)

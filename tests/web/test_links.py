@@ -6,7 +6,7 @@ from chart_binder.domain.clauses import Subject
 from chart_binder.react.steps import Document
 from chart_binder.web.documents import SourceText
 from chart_binder.web.fetch import WebPage
-from chart_binder.web.links import leading_on, links_of
+from chart_binder.web.links import links_of, links_to_follow
 from chart_binder.web.page_text import from_html
 from llm.verdicts.play import load_evidence
 
@@ -89,13 +89,13 @@ def test_a_link_to_the_record_comes_before_a_list_and_a_list_before_another_reco
         page("Marl", ("MA 301", f"{marl}301"), ("MA 302", f"{marl}302"), address=marl,
              text="The Loams"),
     ]  # fmt: skip
-    assert [*leading_on(documents, [SINGLE], ("wikipedia.org",))] == [
+    assert [*links_to_follow(documents, [SINGLE], ("wikipedia.org",))] == [
         (f"{marl}301", False), (f"{HERE}/2", True), (f"{HERE}/3", True),
     ]  # fmt: skip
 
 
 def test_no_link_leads_on_that_was_read_or_stands_on_a_page_of_somebody_else() -> None:
     read = page("The Loams", ("Clay Pipe", f"{HERE}/1"))
-    assert [*leading_on([read, page("It", address=f"{HERE}/1")], [SINGLE], ())] == []
+    assert [*links_to_follow([read, page("It", address=f"{HERE}/1")], [SINGLE], ())] == []
     other = page("Roy Pell", ("Clay Pipe", "https://pell.example/1"), text="Roy Pell sings.")
-    assert [*leading_on([other], [SINGLE], ())] == []
+    assert [*links_to_follow([other], [SINGLE], ())] == []

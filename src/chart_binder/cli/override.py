@@ -131,7 +131,7 @@ def _check_records(
         try:
             record = wiring.look_up_record(config, ID_KINDS[field], mbid)
             if record and is_said:
-                wiring.said_performance(config, bundle or EvidenceBundle(()), RecordingId(mbid))
+                wiring.stated_sibling(config, bundle or EvidenceBundle(()), RecordingId(mbid))
         except LookupFailedError as error:
             if is_said:
                 raise
@@ -337,7 +337,7 @@ def list_overrides(session: options.Session, name: str | None) -> None:
         for number, kept in enumerate(listed):
             known = overrides.override_effect(store, kept)
             if known.bundle is None:
-                bundle = wiring.kept_evidence(session.config, store, kept.recording_mbid)
+                bundle = wiring.stored_evidence(session.config, store, kept.recording_mbid)
                 known = overrides.OverrideEffect(known.files, bundle)
             groups = known.bundle.groups if known.bundle else ()
             fields = msgspec.to_builtins(kept) | {
@@ -425,7 +425,7 @@ def _look_up(session: options.Session, named: str | Path, *, asks: bool = False)
             if recording is None:
                 look_up = wiring.musicbrainz_evidence(config, store).of([Path(named)])
                 return _Subject(None, look_up(Path(named)))
-            found = wiring.kept_evidence(config, store, recording)
+            found = wiring.stored_evidence(config, store, recording)
             if asks and not found:
                 found = wiring.recording_evidence(config, store, recording)
             return _Subject(recording, found)

@@ -45,7 +45,7 @@ from chart_binder.web.documents import (
 )
 from chart_binder.web.infobox import LINKED_WORDS
 from chart_binder.web.linked import groups_about, languages_of
-from chart_binder.web.links import leading_on
+from chart_binder.web.links import links_to_follow
 from chart_binder.web.places import Place, dates_about, values_about
 from chart_binder.web.structure import is_in_structure
 
@@ -424,7 +424,7 @@ def _leads(research: Research) -> Iterator[tuple[ToolCall, bool]]:
     """
     bundle, trusted = research.case.bundle, research.case.config.acceptance.trusted_sources
     subjects = [Subject.of(group, bundle) for group in _groups(research)]
-    for address, is_trusted in leading_on(research.documents, subjects, trusted):
+    for address, is_trusted in links_to_follow(research.documents, subjects, trusted):
         yield ToolCall(FETCH, {"url": address}), is_trusted
     for document in research.documents:
         for subject in subjects if document.is_cut else ():

@@ -57,7 +57,7 @@ from chart_binder.web.places import (
     Place,
     dates_about,
     is_copied,
-    premieres_said,
+    premiere_places,
     values_about,
 )
 from chart_binder.web.structure import is_in_structure
@@ -440,7 +440,7 @@ class Verifier:
             for group in self.case.labels.titles
             if group != patch.about
         }
-        for place in premieres_said(self.documents):
+        for place in premiere_places(self.documents):
             for group, rival in rivals.items():
                 statement = place.statement
                 if rival.is_named_in(statement) and not record.is_named_in(statement):

@@ -32,15 +32,15 @@ from chart_binder.musicbrainz.matching import first_artist, first_found, searche
 from chart_binder.musicbrainz.web_service import MBRelease, Medium, Recording
 
 MIN_FILES = 3
-"""The number of files by an artist from which the artist's lists, two requests, save requests."""
+"""The fewest files by an artist for which reading the artist's two lists saves requests."""
 MAX_CATALOGUES = 4
 """Catalogues held in memory; the pages of others are in the cache."""
 MAX_HELD = 20_000
 """Pairs of recording and release held in memory, about 8 MB."""
 PAUSE_S = 600.0
 """For this long after a failure, files are looked up one by one."""
-_CREDITS: Final = ("artist", "track_artist")
-_MAX_SPENT = 10_000
+_CREDIT_LINKS: Final = ("artist", "track_artist")
+_MAX_ARTISTS = 10_000
 _LOCKS = 16
 
 _log = logging.getLogger(__name__)
@@ -49,7 +49,10 @@ _log = logging.getLogger(__name__)
 def look_up_album(
     service: CachedService, catalogues: "CatalogueCache", album: Sequence[TrackTags]
 ) -> dict[RecordingId, FetchedRecording]:
-    """Look up what the files of an album share if that takes fewer requests."""
+    """Return the recordings of an album's files that one look-up for several files finds.
+
+    Nothing is looked up together if that would take as many requests as file by file.
+    """
     answers: dict[RecordingId, FetchedRecording] = {}
     held = 0
     for artist_id, files in _by_artist(service, album).items():
@@ -191,22 +194,24 @@ def _checked(mbid: str | None) -> str | None:
 
 
 class CatalogueCache:
-    """Read and hold artists' catalogues; threads may share it, and wait for each other's reads."""
+    """Reads and holds artists' catalogues. Threads may share it: one reads, the others wait."""
 
     def __init__(self, service: CachedService) -> None:
         self._service = service
         self._held: dict[ArtistId, Catalogue] = {}
         self._lock = threading.Lock()
         self._artist_locks = tuple(threading.Lock() for _ in range(_LOCKS))
-        self._spent: dict[ArtistId, float] = {}
+        self._earlier_worth: dict[ArtistId, float] = {}
         self._failed_at = -math.inf
 
     def get(
         self, artist_id: ArtistId, worth: float, *, most: float = math.inf
     ) -> "Catalogue | None":
-        """Return an artist's catalogue if it takes fewer requests than `worth`, else None.
+        """Return an artist's catalogue if reading it takes fewer requests than `worth`, else None.
 
-        Earlier albums' requests add to `worth`, up to `most`, so all take about twice the optimum.
+        `worth` is the number of requests that the catalogue saves. The worth of earlier albums, for
+        which it was not read, is added, up to `most`. So all albums of an artist take at most about
+        twice the least number of requests.
         """
         is_paused = self._service.age_s(self._failed_at) < PAUSE_S
         if not worth or artist_id == VARIOUS_ARTISTS or is_paused:
@@ -231,11 +236,11 @@ class CatalogueCache:
         if artist is None:
             return None
         catalogue = Catalogue(artist.id)  # a different id if the artist was merged
-        worth += self._spent.get(artist_id, 0)
+        worth += self._earlier_worth.get(artist_id, 0)
         if not _read_catalogue(self._service, catalogue, min(worth, most)):
-            if len(self._spent) >= _MAX_SPENT:
-                self._spent.clear()
-            self._spent[artist_id] = worth
+            if len(self._earlier_worth) >= _MAX_ARTISTS:
+                self._earlier_worth.clear()
+            self._earlier_worth[artist_id] = worth
             return None
         if catalogue.size <= MAX_HELD:
             with self._lock:
@@ -280,8 +285,8 @@ class Catalogue:
                     self.recordings.pop(recording.id, None)
                 if recording.id not in self._excluded:
                     bare = bare or _without_tracks(release)
-                    _, on = self.recordings.setdefault(recording.id, (recording, {}))
-                    on[release.id] = bare
+                    _, carriers = self.recordings.setdefault(recording.id, (recording, {}))
+                    carriers[release.id] = bare
 
 
 def _without_tracks(release: MBRelease) -> MBRelease:
@@ -303,7 +308,7 @@ def _read_catalogue(service: CachedService, catalogue: Catalogue, worth: float) 
     """
     lists = [
         ReleaseList(service, partial(ws.browse_releases, credit, catalogue.artist, tracks=True))
-        for credit in _CREDITS
+        for credit in _CREDIT_LINKS
     ]
     while unread := [pages for pages in lists if not pages.is_complete]:
         costs = [pages.cost_left for pages in unread]
@@ -321,6 +326,6 @@ def _read_catalogue(service: CachedService, catalogue: Catalogue, worth: float) 
             _log.warning("musicbrainz' list of an artist is incomplete", extra={"why": missing})
             cheapest.forget()
             return False
-        if cheapest.seen and not catalogue.recordings:
+        if cheapest.release_ids and not catalogue.recordings:
             return False
     return True

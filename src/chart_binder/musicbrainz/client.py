@@ -1,4 +1,4 @@
-"""A client of MusicBrainz: requests with redirects, then a cache with retries, then look-ups."""
+"""A client of MusicBrainz in three layers: requests, a cache with retries, and look-ups."""
 
 import logging
 import math
@@ -75,9 +75,9 @@ class _Response(NamedTuple):
 
 
 class MusicBrainzServer:
-    """MusicBrainz at one host; `sent` counts its requests, failed ones too. Threads may share it.
+    """Sends requests to MusicBrainz at one host and counts them in `sent`. Threads may share it.
 
-    `sent_by_all` counts those of all servers in this process, to show progress.
+    `sent_by_all` counts those of all servers in this process. Both counts include failed requests.
     """
 
     sent_by_all: ClassVar[int] = 0
@@ -160,16 +160,16 @@ def _redirect_target(response: _Response, target: str) -> str | None:
     if response.status not in _REDIRECTS:
         return None
     location = response.header(b"location")
-    refused = RequestError(f"the server sends us on to {location[:200]!r}", _WRONG_SERVER)
+    refusal = RequestError(f"the server sends us on to {location[:200]!r}", _WRONG_SERVER)
     try:
-        there = urlsplit(location)
+        redirect = urlsplit(location)
     except ValueError as error:  # half of an IPv6 address
-        raise refused from error
-    query = there.query or urlsplit(target).query
-    next_target = f"{there.path}?{query}" if query else there.path
-    is_ours = there.path.startswith("/ws/2/") and next_target.isascii()
+        raise refusal from error
+    query = redirect.query or urlsplit(target).query
+    next_target = f"{redirect.path}?{query}" if query else redirect.path
+    is_ours = redirect.path.startswith("/ws/2/") and next_target.isascii()
     if not is_ours or next_target == target:
-        raise refused
+        raise refusal
     return next_target
 
 
@@ -246,14 +246,14 @@ class AnswerCache(Protocol):
 
 
 class Answer(NamedTuple):
-    """A response, None if nothing has the id, and when it came in seconds since the epoch."""
+    """A response, None if nothing has the id, and its time in seconds since the epoch."""
 
     metadata: Metadata | None
     fetched_at: float
 
 
 class CachedService:
-    """MusicBrainz with a cache of all responses but failures; offline it uses them at any age."""
+    """MusicBrainz with a cache of all responses except failures; offline, any age is accepted."""
 
     def __init__(
         self,
@@ -299,7 +299,7 @@ class CachedService:
         return 1 if self._server else math.inf
 
     def is_fresh(self, fetched_at: float) -> bool:
-        """Whether a response of that time is used without another request; offline every one is."""
+        """Whether a response of that time needs no new request; offline, none needs one."""
         return self._server is None or 0 <= self.now() - fetched_at < self._ttl_s
 
     def forget(self, query: ServiceQuery) -> None:
@@ -376,7 +376,7 @@ class ReleaseList:
         self._queries: list[ServiceQuery] = []
         self._count: int | None = None
         self._offset = 0
-        self.seen = set[ReleaseId]()
+        self.release_ids = set[ReleaseId]()
 
     @property
     def is_complete(self) -> bool:
@@ -400,11 +400,11 @@ class ReleaseList:
         page = metadata.release_list or ()
         before, self._count = self._count, metadata.release_count or 0
         self._offset += len(page)
-        self.seen |= {release.id for release in page}
+        self.release_ids |= {release.id for release in page}
         if before not in {None, self._count}:
             return answer, f"{self._count} releases, and {before} a page before"
-        if len(self.seen) < self._count and (self.is_complete or not page):
-            return answer, f"{len(self.seen)} of {self._count} releases"
+        if len(self.release_ids) < self._count and (self.is_complete or not page):
+            return answer, f"{len(self.release_ids)} of {self._count} releases"
         return answer, None
 
     def forget(self) -> None:
@@ -414,7 +414,7 @@ class ReleaseList:
 
 
 class FetchedRecording(NamedTuple):
-    """A recording that was fetched with others, with all its releases if those were fetched."""
+    """A recording from a response with several, with all its releases if those were fetched."""
 
     recording: Recording
     fetched_at: float
@@ -422,15 +422,15 @@ class FetchedRecording(NamedTuple):
 
 
 Listed: TypeAlias = tuple[tuple[T, ...], int]
-"""The items of a list that were read, and how many there are."""
+"""The items of a list that were read, and the number of all its items."""
 
 
-def _counted(read: tuple[T, ...] | None, count: int | None) -> Listed[T]:
-    return read or (), max(count or 0, len(read or ()))
+def _listed(items: tuple[T, ...] | None, count: int | None) -> Listed[T]:
+    return items or (), max(count or 0, len(items or ()))
 
 
 class Client:
-    """Looks up data for one bundle of evidence; `fetched` recordings take no request.
+    """Looks up records, and notes the time of the oldest response; `fetched` take no request.
 
     Every method raises `LookupFailedError`, and returns None or an empty tuple if MusicBrainz has
     no such entry.
@@ -460,7 +460,7 @@ class Client:
         metadata = self._fetch(query)
         if metadata.recording_list is None:
             raise self._service.failure("a search was answered as if there were no such search")
-        return _counted(metadata.recording_list, metadata.recording_count)
+        return _listed(metadata.recording_list, metadata.recording_count)
 
     def works_of(self, recording_id: RecordingId) -> tuple[ws.Work, ...]:
         """Return the works that a recording is a performance of."""
@@ -539,7 +539,7 @@ class Client:
         metadata = self._fetch(ws.browse_releases(linked, identifier))
         if metadata.release_list is None:
             raise self._service.failure(f"{linked} {identifier} does not exist any more")
-        return _counted(metadata.release_list, metadata.release_count)
+        return _listed(metadata.release_list, metadata.release_count)
 
     def releases_with(self, group_id: ReleaseGroupId) -> Listed[MBRelease]:
         """Return the first three pages of the releases of a group, with their tracks."""
@@ -553,7 +553,7 @@ class Client:
             releases |= {release.id: release for release in page}
             if not page or offset >= count:
                 break
-        return _counted(tuple(releases.values()), count)
+        return _listed(tuple(releases.values()), count)
 
     def relations_of(self, recording_id: RecordingId) -> Recording | None:
         """Return a recording with its relations to recordings and works."""
@@ -564,7 +564,7 @@ class Client:
         metadata = self._fetch(ws.query_recordings_of_work(work_id))
         if metadata.recording_list is None:
             raise self._service.failure(f"work {work_id} does not exist any more")
-        return _counted(metadata.recording_list, metadata.recording_count)
+        return _listed(metadata.recording_list, metadata.recording_count)
 
     def search_by_title(self, entity: ws.Entity, title: str, artist: str) -> Metadata:
         """Search for the exact words of title and artist (name or id), else for any of them."""
@@ -578,7 +578,7 @@ class Client:
     def groups_of_years(self, artist: str, first: int, last: int) -> Listed[MBReleaseGroup]:
         """Return the first page of an artist's groups first dated from `first` to `last`."""
         metadata = self._fetch(ws.search_groups_of_years(artist, first, last))
-        return _counted(metadata.release_group_list, metadata.release_group_count)
+        return _listed(metadata.release_group_list, metadata.release_group_count)
 
     def _fetch(self, query: ServiceQuery) -> Metadata:
         answer = self._service.fetch(query)

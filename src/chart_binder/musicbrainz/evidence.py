@@ -76,7 +76,7 @@ _MUCH_LATER_DAYS = 730
 
 
 def editions_of(candidates: Iterable[RecordingCandidate]) -> Iterator[Release]:
-    """Yield the releases of recordings."""
+    """Yield the releases of recordings, in any group."""
     groups = (group for candidate in candidates for group in candidate.groups)
     return (edition for group in groups for edition in group.editions)
 
@@ -105,7 +105,7 @@ def _group(members: list[ws.MBRelease], home: str | None, credit: str | None) ->
         first_release_date=partial_date(group.first_release_date).text or None,
         labels=tuple(sorted({name for release in members for name in _label_names(release)})),
         countries=tuple(
-            sorted({land for release in members for _, land in _events(release) if land})
+            sorted({code for release in members for _, code in _events(release) if code})
         ),
         releases=tuple(_release(release, home) for release in members),
     )
@@ -233,13 +233,13 @@ SIBLING = "sibling"
 """The `relation` of a recording candidate that is another recording of the performance."""
 LENGTH_APART_MS = 3_000
 """Recordings of one performance differ by at most this length, unless a remark explains it."""
-_OTHER_VERSIONS = frozenset({"Live", "Remix", "DJ-mix", "Demo"})
-"""Secondary types of release groups whose recordings are other versions."""
 MARKED_APART_MS = 5_000
 """The same if one of them is marked as a remaster or a single edit."""
+_OTHER_VERSIONS = frozenset({"Live", "Remix", "DJ-mix", "Demo"})
+"""Secondary types of release groups whose recordings are other versions."""
 _PERHAPS_APART_MS = 15_000
 _PERHAPS_APART = 0.10
-"""Recordings that differ by more than both are different versions, even without a remark."""
+"""Recordings whose lengths differ by more than both are different versions."""
 
 
 class Performance(msgspec.Struct, frozen=True):
@@ -326,7 +326,7 @@ def same_performance(recording: Performance, other: Performance) -> str | None:
 
 
 def may_be_same_performance(recording: Performance, other: Performance) -> bool:
-    """Whether recordings of similar or unknown length may be one performance despite comments."""
+    """Whether recordings may be one performance if comments and unknown lengths are ignored."""
     apart = _differences(recording, other)
     if apart is None or apart & {"edit", "mono"}:
         return False
@@ -338,7 +338,7 @@ def may_be_same_performance(recording: Performance, other: Performance) -> bool:
 
 
 def _differences(recording: Performance, other: Performance) -> set[str] | None:
-    """Return the differences of two recordings but length; None if they are two performances."""
+    """Return the differences except length; None if they are certainly two performances."""
     key = title_key(recording.title)
     if any(map(is_other_performance, (recording, other))) or key != title_key(other.title):
         return None
@@ -391,7 +391,7 @@ _EDIT = (
     r"|\b(?:edited|edit|clean|censored)\b"
 )
 _REMASTERED = re.compile(REMASTER, re.IGNORECASE)
-_NO_VERSION = re.compile(
+_SAME_VERSION = re.compile(
     rf"{REMASTER}|{_EDIT}"
     r"|\b(?:original|album|lp|main|standard|studio|stereo|mono|full[- ]length|explicit)"
     r"[-\s]+(?:version|mix|recording)\b"
@@ -401,24 +401,13 @@ _NO_VERSION = re.compile(
 )
 """Remarks that do not name another performance."""
 _PERHAPS_SAME = frozenset(
-    {
-        "album",
-        "bbc",
-        "clean",
-        "duet",
-        "edit",
-        "explicit",
-        "mono",
-        "single",
-        "solo",
-        "stereo",
-        "video",
-    }
+    "album bbc clean duet edit explicit mono single solo stereo video".split()  # noqa: SIM905
 )
-_BY_FLAGS = frozenset({"live", "remix", "demo", "acoustic"})
+"""Names of versions that may be the same performance as another recording."""
+_FLAGGED_VERSIONS = frozenset({"live", "remix", "demo", "acoustic"})
 _OTHER_VERSION = frozenset(
     name for name, row in VERSIONS.items() if row.of != "language"
-).difference(_PERHAPS_SAME, _BY_FLAGS)
+).difference(_PERHAPS_SAME, _FLAGGED_VERSIONS)
 """Names of versions that are never the same performance as another recording."""
 _OTHER_PERFORMANCE = re.compile(
     r"\bre-?cut\b"
@@ -441,7 +430,7 @@ _SPELLINGS = {"n": "and"}
 def bare_song(title: str) -> str:
     """Return a title without the remarks that do not name another performance."""
     return without_remarks(
-        title, lambda remark: not any(map(str.isalnum, _NO_VERSION.sub(" ", remark)))
+        title, lambda remark: not any(map(str.isalnum, _SAME_VERSION.sub(" ", remark)))
     )
 
 

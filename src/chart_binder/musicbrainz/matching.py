@@ -1,4 +1,4 @@
-"""Search for the recording in a file, and select the recordings that may be meant."""
+"""Search for the recording of a file by its tags, and select the recordings that may be meant."""
 
 import dataclasses
 import logging
@@ -42,14 +42,14 @@ class Search(NamedTuple):
 class Matches(NamedTuple):
     """The results of a search: the `recordings` that may be meant, at most five.
 
-    `unread` are more that may be meant, and `unseen` says which results the server did not show.
-    `untimed` have no length, while others by the same artist have the length of the file.
-    `is_by_name` is true if the search was for artist and title, not for an id.
+    `unread` are further recordings that may be meant. `doubt` says why the right recording may not
+    be among the results. `untimed` have no length, while others by the same artist have the length
+    of the file. `is_by_name` is true if the search was for artist and title, not for an id.
     """
 
     recordings: tuple[Recording, ...] = ()
     unread: tuple[Recording, ...] = ()
-    unseen: str | None = None
+    doubt: str | None = None
     untimed: tuple[Recording, ...] = ()
     is_by_name: bool = False
 
@@ -58,11 +58,13 @@ _ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}\d{7}", re.ASCII)
 """An ISRC without its hyphens (isrc.ifpi.org, ISO 3901)."""
 
 
-Artists: TypeAlias = Callable[[], frozenset[ArtistId]]
+FindArtists: TypeAlias = Callable[[], frozenset[ArtistId]]
 """Returns the artists who may have made the other files of an album; empty if unknown."""
 
 
-def searches(client: Client, tags: TrackTags, on_album: Artists = frozenset) -> Iterator[Search]:
+def searches(
+    client: Client, tags: TrackTags, of_album: FindArtists = frozenset
+) -> Iterator[Search]:
     """Yield the searches that the tags allow, the most certain first; log an invalid id."""
     if tagged_id := _checked(MBID, tags.recording_mbid or "", "recording id"):
         recording_id = RecordingId(tagged_id.lower())
@@ -71,12 +73,12 @@ def searches(client: Client, tags: TrackTags, on_album: Artists = frozenset) -> 
     plain = (isrc.replace("-", "").replace(" ", "").upper() for isrc in tags.isrcs)
     for isrc in [code for code in plain if _checked(_ISRC, code, "ISRC")][:_MAX_ISRCS]:
         wanted = f"recording with the ISRC {isrc}"
-        yield Search(wanted, partial(_by_isrc, client, isrc, tags, on_album))
+        yield Search(wanted, partial(_by_isrc, client, isrc, tags, of_album))
     if tags.artist and tags.title:
         length_ms = tags.duration_ms
         length = "" if length_ms is None else f" of about {minutes(length_ms)}"
         wanted = f"{tags.title!r} by {tags.artist!r}{length}"
-        yield Search(wanted, partial(_by_name, client, tags, on_album))
+        yield Search(wanted, partial(_by_name, client, tags, of_album))
 
 
 def first_found(attempts: Iterable[Search]) -> Matches:
@@ -109,14 +111,14 @@ def _by_id(client: Client, recording_id: RecordingId, tags: TrackTags) -> Matche
     return Matches((recording,))
 
 
-def _by_isrc(client: Client, isrc: str, tags: TrackTags, on_album: Artists) -> Matches:
+def _by_isrc(client: Client, isrc: str, tags: TrackTags, of_album: FindArtists) -> Matches:
     hits: Sequence[Recording] = client.recordings_with(isrc)
     if tags.title:
         titled = [hit for hit in hits if same_title(hit.title or "", tags.title)]
         hits = titled or hits
     if len(set(map(first_artist, hits))) > 1:
         tags = with_current_ids(client, tags)
-    return _best(_meant(hits, tags, on_album), tags, on_album)
+    return _best(_meant(hits, tags, of_album), tags, of_album)
 
 
 def with_current_ids(client: Client, tags: TrackTags) -> TrackTags:
@@ -133,7 +135,7 @@ def with_current_ids(client: Client, tags: TrackTags) -> TrackTags:
     )
 
 
-def _by_name(client: Client, tags: TrackTags, on_album: Artists) -> Matches:
+def _by_name(client: Client, tags: TrackTags, of_album: FindArtists) -> Matches:
     artist = main_artist(tags.artist or "")
     parts = _parts_of(artist)
     names = [artist, *parts[:1]] if len(parts) > 1 else [artist]
@@ -150,12 +152,12 @@ def _by_name(client: Client, tags: TrackTags, on_album: Artists) -> Matches:
         hits, count = client.search(query)
         if len({first_artist(hit) for hit in hits if _fits(hit, tags)}) > 1:
             tags = with_current_ids(client, tags)
-        matches = plausible(hits, tags, on_album)
+        matches = plausible(hits, tags, of_album)
         if count > len(hits):
-            unseen = f"a search shows {len(hits)} of {count} recordings"
-            narrower = _narrower(client, tags, matches.recordings, length_ms, on_album)
+            doubt = f"a search shows {len(hits)} of {count} recordings"
+            narrower = _narrower(client, tags, matches.recordings, length_ms, of_album)
             if narrower is None:
-                narrower = matches._replace(unseen=matches.unseen or unseen)
+                narrower = matches._replace(doubt=matches.doubt or doubt)
             if narrower.recordings:
                 return narrower
         elif matches.recordings:
@@ -185,7 +187,7 @@ def _narrower(
     tags: TrackTags,
     recordings: tuple[Recording, ...],
     length_ms: tuple[int, int] | None,
-    on_album: Artists,
+    of_album: FindArtists,
 ) -> Matches | None:
     """Search by the artist's id with ever more clauses; return None if the artist is not clear."""
     artists = [*dict.fromkeys(filter(None, map(first_artist, recordings)))]
@@ -194,24 +196,26 @@ def _narrower(
     if len(artists) != 1:
         return None
     title = bare_title(recordings[0].title or tags.title or "" if recordings else tags.title or "")
-    seen = {recording.id: recording for recording in recordings}
-    unseen = None
+    by_id = {recording.id: recording for recording in recordings}
+    doubt = None
     for row in _NARROWER:
-        unseen = None
+        doubt = None
         for only in row:
             query = ws.search_recordings(artists[0], _spellings(title), length_ms, only=only)
             hits, count = client.search(query)
             if count > len(hits):
                 kinds = f" ({', '.join(only)})" if only else ""
-                unseen = f"a search{kinds} shows {len(hits)} of {count} recordings"
-            seen |= {hit.id: hit for hit in hits}
-        if unseen is None:
+                doubt = f"a search{kinds} shows {len(hits)} of {count} recordings"
+            by_id |= {hit.id: hit for hit in hits}
+        if doubt is None:
             break
-    meant = plausible(seen.values(), tags, on_album)
-    return meant._replace(unseen=meant.unseen or unseen)
+    meant = plausible(by_id.values(), tags, of_album)
+    return meant._replace(doubt=meant.doubt or doubt)
 
 
-def plausible(hits: Iterable[Recording], tags: TrackTags, on_album: Artists = frozenset) -> Matches:
+def plausible(
+    hits: Iterable[Recording], tags: TrackTags, of_album: FindArtists = frozenset
+) -> Matches:
     """Select the recordings that have the artist, title and length of a file.
 
     A version that the file's title does not name counts only if there is no other recording; one
@@ -222,9 +226,9 @@ def plausible(hits: Iterable[Recording], tags: TrackTags, on_album: Artists = fr
     if tags.duration_ms is not None:
         timed = {first_artist(hit) for hit in fitting if hit.length_ms}
         untimed = [hit for hit in fitting if not hit.length_ms and first_artist(hit) in timed]
-    fitting = [*_meant([hit for hit in fitting if hit not in untimed], tags, on_album)]
+    fitting = [*_meant([hit for hit in fitting if hit not in untimed], tags, of_album)]
     same = _of_version(fitting, tags)
-    best = _best(same or fitting, tags, on_album)
+    best = _best(same or fitting, tags, of_album)
     return best._replace(untimed=tuple(untimed), is_by_name=True)
 
 
@@ -299,19 +303,21 @@ def credited_words(credit: str, title: str) -> frozenset[str]:
     return names - JOIN_WORDS or names
 
 
-def _meant(hits: Sequence[Recording], tags: TrackTags, on_album: Artists) -> Sequence[Recording]:
+def _meant(
+    hits: Sequence[Recording], tags: TrackTags, of_album: FindArtists
+) -> Sequence[Recording]:
     """Select recordings by the artist whom ids, album or its other files name, else return all."""
     for fits in (_is_by_tagged_id, _is_on_tagged_release, _is_on_tagged_album):
         if len(set(map(first_artist, hits))) <= 1:
             break
         fitting = {first_artist(hit) for hit in hits if fits(hit, tags)}
         hits = [hit for hit in hits if first_artist(hit) in fitting] or hits
-    if hits and (artists := on_album()):
+    if hits and (artists := of_album()):
         hits = [hit for hit in hits if artists.intersection(hit.artist_ids)] or hits
     if len(_by_credit(hits)) <= 1:
         return hits
-    most = max(_named(hit, tags) for hit in hits)
-    return [hit for hit in hits if _named(hit, tags) == most]
+    most = max(_naming_rank(hit, tags) for hit in hits)
+    return [hit for hit in hits if _naming_rank(hit, tags) == most]
 
 
 def _is_by_tagged_id(recording: Recording, tags: TrackTags) -> bool:
@@ -330,8 +336,8 @@ def _is_on_tagged_album(recording: Recording, tags: TrackTags) -> bool:
     return bool(tags.album) and any(same_title(album, tags.album or "") for album in albums)
 
 
-def _named(recording: Recording, tags: TrackTags) -> tuple[bool, int, bool]:
-    """Return whether the tags name the first artist, how many artists they name, whether all."""
+def _naming_rank(recording: Recording, tags: TrackTags) -> tuple[bool, int, bool]:
+    """Return whether tags name the first artist, how many they name, and whether all of several."""
     artist = tags.artist or ""
     everyone, first = credited_words(artist, tags.title or ""), {*words_of(main_artist(artist))}
     credits_ = [
@@ -342,24 +348,24 @@ def _named(recording: Recording, tags: TrackTags) -> tuple[bool, int, bool]:
     return is_first, count, count == len(credits_) > 1
 
 
-def _best(hits: Sequence[Recording], tags: TrackTags, on_album: Artists) -> Matches:
+def _best(hits: Sequence[Recording], tags: TrackTags, of_album: FindArtists) -> Matches:
     """Return the best recording and the earliest others, at most five, and one of each artist."""
     ranked = sorted(hits, key=lambda hit: _distance(hit, tags))
     is_by_others = (
         hits
-        and (artists := on_album())
+        and (artists := of_album())
         and not any(artists.intersection(hit.artist_ids) for hit in hits)
     )
-    unseen = _BY_OTHERS if is_by_others else None
+    doubt = _BY_OTHERS if is_by_others else None
     if len(ranked) <= MAX_RECORDINGS:
-        return Matches(tuple(ranked), unseen=unseen)
+        return Matches(tuple(ranked), doubt=doubt)
     firsts = [group[0].id for group in _by_credit(ranked)]
     early = sorted(
         ranked[1:],
         key=lambda hit: (hit.id not in firsts, partial_date(hit.first_release_date).last),
     )
     unread = early[MAX_RECORDINGS - 1 :]
-    return Matches(tuple(hit for hit in ranked if hit not in unread), tuple(unread), unseen)
+    return Matches(tuple(hit for hit in ranked if hit not in unread), tuple(unread), doubt)
 
 
 _BY_OTHERS = "the other files of the album are by another artist of this name"

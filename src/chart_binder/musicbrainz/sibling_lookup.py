@@ -1,4 +1,4 @@
-"""Look up siblings by artist and title, ISRC and work, with at most `MAX_REQUESTS` per file."""
+"""Look up siblings, other recordings of one performance, in at most `MAX_REQUESTS` per file."""
 
 import logging
 import math
@@ -45,11 +45,11 @@ MAX_REQUESTS = 5
 MAX_ALBUM_REQUESTS = 10
 """Requests for an album of at most ten files; a larger album may take one request per file."""
 _OFFICIAL = ("status:official",)
-_FREE = 0.5
-"""An artist's lists that take fewer requests than this are in the cache."""
+_WORTH_OF_FEW = 0.5
+"""The worth of an artist's lists for few files: they are read only if all pages are cached."""
 
-_BY_NOBODY = "not looked up: no id tells by whom the recording is"
-_NO_OTHER = "not looked up: a live take, remix or other version has none"
+_NO_ARTIST = "not looked up: no id tells by whom the recording is"
+_NO_SIBLING = "not looked up: a live take, remix or other version has none"
 _PERHAPS = "looked up, but one that was found is only perhaps the same performance"
 _UNREAD = "not all of the artist's recordings with this title were read"
 
@@ -105,8 +105,8 @@ class _Lookup:
     def _why_none(self) -> str:
         """Return why there can be no siblings, or "" if there may be some."""
         if not artist_of(self._bundle):
-            return _BY_NOBODY
-        return _NO_OTHER if all(map(is_other_performance, self._performances.values())) else ""
+            return _NO_ARTIST
+        return _NO_SIBLING if all(map(is_other_performance, self._performances.values())) else ""
 
     def widened(self, hits: SiblingHits | None) -> EvidenceBundle:
         """Return the bundle with siblings; it is incomplete if the budget was too small."""
@@ -122,12 +122,12 @@ class _Lookup:
             return self._bundle.noting_siblings(why)
         siblings = self._siblings(hits)
         day = out_by(self._bundle.recording_candidates)
-        for more in (self._by_isrc, self._by_work):
+        for add_hits in (self._by_isrc, self._by_work):
             is_any_original = any(_may_be_original(recording, day) for recording, _ in siblings)
             has_room = not siblings or self._budget.left > 1  # the releases take one request
             is_all = hits.are_of_artist or not hits.is_complete
             if not (is_all or is_any_original) and has_room:
-                more(hits)
+                add_hits(hits)
                 siblings = self._siblings(hits)
         candidates = [*self._bundle.recording_candidates]
         for recording, why in siblings:
@@ -226,7 +226,7 @@ def possibly_earlier(
     for recording in others:
         other = performance_of(recording)
         is_near = any(may_be_same_performance(performance, other) for performance in performances)
-        if recording.id in names or not is_near or _is_elsewhere(recording, releases):
+        if recording.id in names or not is_near or _shows_other_versions_only(recording, releases):
             continue
         day = _first_day(recording, releases.get(recording.id, ()))
         if day < first or (day == LAST_DAY and len(candidates) == 1):
@@ -261,7 +261,7 @@ def search(
     if hits.is_complete:
         return hits
     if ws.PAGE < count <= 2 * ws.PAGE:
-        _read_page(client, budget, query(offset=ws.PAGE), hits, seen=ws.PAGE)
+        _read_page(client, budget, query(offset=ws.PAGE), hits, before=ws.PAGE)
     elif lengths:
         _read_page(client, budget, query(length_ms=lengths), hits)
     if not hits.is_complete:
@@ -270,14 +270,14 @@ def search(
 
 
 def _read_page(
-    client: Client, budget: RequestBudget, query: ServiceQuery, hits: SiblingHits, seen: int = 0
+    client: Client, budget: RequestBudget, query: ServiceQuery, hits: SiblingHits, before: int = 0
 ) -> int:
-    """Add a page to the hits; return the number of results. `seen` were on the page before."""
+    """Add a page to the hits; return the number of results, `before` of them on earlier pages."""
     if not budget.allows(query):
         return 0
     page, count = client.search(query)
     hits.add(page)
-    hits.is_complete = count <= seen + len(page)
+    hits.is_complete = count <= before + len(page)
     return count
 
 
@@ -303,7 +303,7 @@ def _first_day(recording: Recording, releases: Iterable[MBRelease] = ()) -> int:
     return min((date.last for date in parsed if date.is_known), default=LAST_DAY)
 
 
-def _is_elsewhere(
+def _shows_other_versions_only(
     recording: Recording, releases: Mapping[RecordingId, Sequence[MBRelease]]
 ) -> bool:
     """Whether a recording is only on records of live takes, remixes or demos, or on none."""
@@ -325,7 +325,7 @@ def _may_be_original(recording: Recording, day: int) -> bool:
 def look_up_together(
     service: CachedService, catalogues: CatalogueCache, bundles: Sequence[EvidenceBundle]
 ) -> Callable[[EvidenceBundle], EvidenceBundle]:
-    """Look up what the bundles of an album share, if possible; return a function to widen each."""
+    """Look up what an album's bundles share; return a function that adds siblings to each."""
     most = max(MAX_ALBUM_REQUESTS, len(bundles))
     budget = RequestBudget(service, min(MAX_REQUESTS * len(bundles), most))
     by_artist: defaultdict[ArtistId, list[EvidenceBundle]] = defaultdict(list)
@@ -354,14 +354,14 @@ def look_up_together(
         file_budget = RequestBudget(service, min(MAX_REQUESTS, budget.left, share))
         before = file_budget.left
         try:
-            return _Lookup(service, bundle, file_budget).widened(hits_of.get(_name(bundle)))
+            return _Lookup(service, bundle, file_budget).widened(hits_of.get(_first_id(bundle)))
         finally:
             budget.left -= before - file_budget.left
 
     return look_up
 
 
-def _name(bundle: EvidenceBundle) -> RecordingId:
+def _first_id(bundle: EvidenceBundle) -> RecordingId:
     return bundle.recording_candidates[0].mb_recording_id
 
 
@@ -373,7 +373,7 @@ def _shared(
     budget: RequestBudget,
 ) -> dict[RecordingId, SiblingHits]:
     before, size = service.requests, len(bundles)
-    worth = size if size >= MIN_FILES else _FREE
+    worth = size if size >= MIN_FILES else _WORTH_OF_FEW
     catalogue = catalogues.get(artist_id, worth, most=1 + size / 2)
     budget.left -= min(service.requests - before, size // 2)
     if catalogue:
@@ -386,7 +386,8 @@ def _shared(
         part = bundles[start : start + step]
         hits = search(Client(service), budget, artist_id, part)
         hits_of |= {
-            _name(bundle): SiblingHits(dict(hits.recordings), hits.is_complete) for bundle in part
+            _first_id(bundle): SiblingHits(dict(hits.recordings), hits.is_complete)
+            for bundle in part
         }
     return hits_of
 
@@ -401,7 +402,7 @@ def _in_catalogue(
     for bundle in bundles:
         recordings = alike.get(title_key(_title(bundle)), {})
         releases = {name: [*catalogue.recordings[name][1].values()] for name in recordings}
-        hits_of[_name(bundle)] = SiblingHits(
+        hits_of[_first_id(bundle)] = SiblingHits(
             dict(recordings), are_of_artist=True, releases=releases, fetched_at=catalogue.fetched_at
         )
     return hits_of
@@ -421,16 +422,16 @@ def bring_in(
     A `release-group` adds the recordings on it that are the same performance, a `recording`
     itself. Raises `NothingFoundError`, which says why there is none, and `LookupFailedError`.
     """
-    played, denied, unread = _played(client, kind, mbid)
+    recordings, problem, unread = _recordings_named(client, kind, mbid)
     in_evidence = {candidate.mb_recording_id for candidate in bundle.recording_candidates}
-    others = [recording for recording in played if recording.id not in in_evidence]
+    others = [recording for recording in recordings if recording.id not in in_evidence]
     siblings = siblings_among(others, performances_in(bundle))[:_MAX_SIBLINGS]
     if not siblings:
         if unread:
             raise LookupFailedError(unread)
-        if len(others) < len(played):
-            denied = "the evidence has the recording already, with all its releases"
-        raise NothingFoundError(denied)
+        if len(others) < len(recordings):
+            problem = "the evidence has the recording already, with all its releases"
+        raise NothingFoundError(problem)
     home = bundle.performer.country
     candidates = [
         replace(candidate_of(recording, releases, home), relation=SIBLING, because=because)
@@ -446,7 +447,7 @@ def bring_in(
     return tuple(counting)
 
 
-def bring_in_as_said(
+def stated_sibling_of(
     client: Client, bundle: EvidenceBundle, recording_id: RecordingId
 ) -> RecordingCandidate:
     """Return the recording that a person says is the same performance, as a sibling.
@@ -463,7 +464,7 @@ def bring_in_as_said(
     return replace(candidate, relation=SIBLING, because=PERSON_SAYS)
 
 
-def _played(client: Client, kind: str, mbid: str) -> tuple[list[Recording], str, str]:
+def _recordings_named(client: Client, kind: str, mbid: str) -> tuple[list[Recording], str, str]:
     """Return the recordings that an id names, the error if none counts, and what was not read."""
     others = "the same performance: another artist, title, kind, comment or length"
     if kind == "recording":
@@ -473,6 +474,6 @@ def _played(client: Client, kind: str, mbid: str) -> tuple[list[Recording], str,
         releases, count = client.releases_with(group.id)
         tracks = (track.recording for release in releases for track in release.tracks)
         unread = f"of {count} releases of {group.title!r}, {len(releases)} were read"
-        denied = f"no track of {group.title!r} is {others}"
-        return [*filter(None, tracks)], denied, unread if len(releases) < count else ""
+        problem = f"no track of {group.title!r} is {others}"
+        return [*filter(None, tracks)], problem, unread if len(releases) < count else ""
     raise NothingFoundError(f"MusicBrainz knows no {kind.replace('-', ' ')} with the id {mbid}")

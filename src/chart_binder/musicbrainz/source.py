@@ -41,7 +41,7 @@ from chart_binder.musicbrainz.evidence import (
     title_key,
 )
 from chart_binder.musicbrainz.matching import (
-    Artists,
+    FindArtists,
     Matches,
     artists_apart,
     first_found,
@@ -134,17 +134,17 @@ class MusicBrainzSource:
         return self._service.requests
 
     def _gathered(
-        self, client: Client, tags: TrackTags, on_album: Artists = frozenset
+        self, client: Client, tags: TrackTags, of_album: FindArtists = frozenset
     ) -> EvidenceBundle:
-        tried = list(searches(client, tags, on_album))
-        if not tried:
+        attempts = list(searches(client, tags, of_album))
+        if not attempts:
             raise UnidentifiedError(
                 "no valid recording id, no ISRC, not both artist and title: nothing to look up"
             )
-        matches = first_found(tried)
+        matches = first_found(attempts)
         recordings = matches.recordings
         if not recordings:
-            wanted = ", nor ".join(search.wanted for search in tried)
+            wanted = ", nor ".join(search.wanted for search in attempts)
             raise NothingFoundError(f"MusicBrainz ({self._service.host}) knows no {wanted}")
         artist = _artist(client, recordings[0])
         home = artist.begin_area_country
@@ -155,8 +155,8 @@ class MusicBrainzSource:
         )
         unread = _unread(matches, candidates, tags)
         performances = [performance_of(recording) for recording in recordings]
-        earlier = unread or possibly_earlier(performances, candidates, matches.untimed, {})
-        provenance = Provenance(sources_used=("MB",), unread=earlier)
+        not_read = unread or possibly_earlier(performances, candidates, matches.untimed, {})
+        provenance = Provenance(sources_used=("MB",), unread=not_read)
         bundle = EvidenceBundle(
             candidates,
             artist,
@@ -173,7 +173,7 @@ class MusicBrainzSource:
 
     def check(self) -> "ServiceHealth":
         """Check the service with one request, and its configuration; a failure is not raised."""
-        host, problems = self._config.hostname, _misfits(self._config)
+        host, problems = self._config.hostname, _config_problems(self._config)
         if self._server is None:
             return ServiceHealth(host, is_reachable=None, problems=problems)
         try:
@@ -197,7 +197,7 @@ def _unread(
     day = out_by(candidates)
     is_by_others = any(candidate.artist for candidate in candidates)  # one case per artist
     early = sum(is_by_others or not is_much_later(recording, day) for recording in matches.unread)
-    texts = [matches.unseen, _MORE.format(early) if early else None]
+    texts = [matches.doubt, _MORE.format(early) if early else None]
     if matches.is_by_name and _is_of_no_such_version(candidates, tags):
         texts.append(f"no recording is known to be the version that {tags.title!r} names")
     return "; ".join(filter(None, texts)) or None
@@ -272,7 +272,7 @@ class ServiceHealth:
     problems: tuple[str, ...] = ()
 
 
-def _misfits(config: MusicBrainzConfig) -> tuple[str, ...]:
+def _config_problems(config: MusicBrainzConfig) -> tuple[str, ...]:
     if config.hostname.partition(":")[0].lower() not in _PUBLIC:
         return ()
     rate = config.rate_limit_per_s

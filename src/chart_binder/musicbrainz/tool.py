@@ -110,9 +110,10 @@ class _Request:
     def show(
         self, lines: Sequence[str], entries: Iterable[_Entry] = (), count: int = 0, of: str = ""
     ) -> Observation:
-        """Return the lines and as many whole entries as fit; `count` is the number there are.
+        """Return the lines and as many whole entries as fit, and how many are not shown.
 
-        `of` is the address of the page that the lines and the entries come from, if there is one.
+        `count` is the number of all entries, if some were not read. `of` is the address of the page
+        that the lines and the entries come from, if there is one.
         """
         rows, shown = list(entries), 0
         text = [*lines[:1], *([f"Address: {of}"] if of else []), *lines[1:]]

@@ -19,8 +19,8 @@ PAGE = 100
 _LONGEST_MS = 2**31 - 1
 _MAX_SEARCHED = 200
 """Characters of a title or name: longer ones may not fit into a request."""
-_MAX_FOUND = 8
-"""Results of a search that a model reads."""
+_MAX_FOR_MODEL = 8
+"""The most results of a search for a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ServiceQuery:
         return f"{path}?{urlencode(self.parameters)}" if self.parameters else path
 
 
-Looked: TypeAlias = Literal["artist", "isrc", "recording", "release", "release-group"]
+LookUpEntity: TypeAlias = Literal["artist", "isrc", "recording", "release", "release-group"]
 Entity: TypeAlias = Literal["recording", "release", "release-group"]
 _LUCENE_SPECIAL = re.compile(r'([+\-&|!(){}\[\]^"~*?:\\/])')
 _RELEASE_INCLUDES = "artist-credits labels media release-groups"
@@ -49,7 +49,7 @@ RELATIONS = "artist-credits isrcs recording-rels work-rels"
 """The includes for a recording's relations to recordings and works."""
 LINKS = "url-rels"
 """The includes for the addresses to which a release group links."""
-_INCLUDES: Mapping[Looked, str] = {
+_INCLUDES: Mapping[LookUpEntity, str] = {
     "artist": "",  # country and areas come without an include
     "isrc": "artists isrcs",
     "recording": "artist-credits isrcs",
@@ -58,7 +58,7 @@ _INCLUDES: Mapping[Looked, str] = {
 }
 
 
-def look_up(entity: Looked, identifier: str, includes: str = "") -> ServiceQuery:
+def look_up(entity: LookUpEntity, identifier: str, includes: str = "") -> ServiceQuery:
     """Query one entity; an ISRC comes with its recordings, a release with its tracks."""
     inc = includes or _INCLUDES[entity]
     return _query(entity.replace("-", "_"), f"{entity}/{identifier}", inc=inc)
@@ -90,11 +90,11 @@ def query_recordings_of_work(work_id: str) -> ServiceQuery:
 def search_by_title(entity: Entity, title: str, artist: str) -> ServiceQuery:
     """Search for the exact words of title and artist; `artist` may be an id."""
     words = f"{entity.replace('-', '')}:{_quoted(title)} AND {_by_artist(artist)}"
-    return _search(entity, words, _MAX_FOUND)
+    return _search(entity, words, _MAX_FOR_MODEL)
 
 
 def search_loosely(
-    entity: Entity, title: str, artist: str, limit: int = _MAX_FOUND
+    entity: Entity, title: str, artist: str, limit: int = _MAX_FOR_MODEL
 ) -> ServiceQuery:
     """Search for any of the words of title and artist."""
     words = {entity.replace("-", ""): title, "artist": artist}

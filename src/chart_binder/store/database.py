@@ -70,9 +70,10 @@ _POSTGRES = ("postgresql", "postgresql+psycopg")
 class Database:
     """Transactions on one database; failures in them raise `StoreError` with its `name`.
 
-    If the database allows a single writer, the transactions of `writers` wait for each other, and
-    hold `turn`. `mode` is executed as soon as the database is a store or empty; while another
-    process uses it, that is tried again for `patience_s`. `lock` precedes creating the tables.
+    Each transaction of `writers` holds `turn`, a lock if the database allows a single writer.
+    `mode` and `lock` are statements: `create_tables` executes `mode` first, again and again for
+    `patience_s` seconds while another process uses the database, and `lock` before it creates the
+    tables.
     """
 
     name: str
@@ -138,7 +139,10 @@ class Database:
     def pages(
         self, table: sa.Table, wanted: sa.Select[Any], last: int | None = None
     ) -> Iterator[sa.Row[*tuple[Any, ...]]]:
-        """Yield rows up to number `last`, or all, the newest first; no transaction stays open."""
+        """Yield rows up to number `last`, the oldest first, or all rows, the newest first.
+
+        No transaction stays open between two pages.
+        """
         number = table.c.seq
         if last is None:
             pages = wanted.order_by(number.desc()).limit(_PAGE)
@@ -150,8 +154,8 @@ class Database:
             yield from rows
             if len(rows) < _PAGE:
                 return
-            seen = rows[-1].seq
-            page = pages.where(number < seen if last is None else number > seen)
+            end = rows[-1].seq
+            page = pages.where(number < end if last is None else number > end)
 
     def create_tables(self) -> None:
         """Create the tables unless they exist. Raises `StoreError` if their schema differs."""
@@ -270,7 +274,7 @@ def _set_up(connection: Any, _: object) -> None:
 
 
 def _set_mode(cursor: Any, mode: str, patience_s: float) -> None:
-    """Set the journal's mode; wait for other processes, because SQLite itself does not."""
+    """Execute `PRAGMA journal_mode`; wait for other processes, because SQLite itself does not."""
     until = time.monotonic() + patience_s
     while True:
         try:
@@ -331,8 +335,8 @@ def _open_postgres(url: URL) -> Database:
 
     `timeout` in the query is the longest wait in seconds; libpq takes the rest of the query.
     """
-    timeout, more = _read_timeout(url)
-    options = more.pop("options", ())
+    timeout, query = _read_timeout(url)
+    options = query.pop("options", ())
     options = (options,) if isinstance(options, str) else options
     lock_timeout = f"-c lock_timeout={max(1, round(timeout * 1000))}"
     # libpq rounds less than two seconds up to two, and takes zero as no limit.
@@ -341,7 +345,7 @@ def _open_postgres(url: URL) -> Database:
         "client_encoding": "utf8",
         "options": " ".join((*options, lock_timeout)),
     }
-    plain = url.set(drivername="postgresql+psycopg", query=more)
+    plain = url.set(drivername="postgresql+psycopg", query=query)
     try:
         engine = sa.create_engine(
             plain, connect_args=arguments, max_overflow=-1, pool_pre_ping=True
@@ -351,7 +355,7 @@ def _open_postgres(url: URL) -> Database:
             "a store on PostgreSQL needs a driver that is not installed"
             f" ({first_line(error)}): pip install 'chart-binder[postgres]'"
         ) from error
-    host = url.host or more.get("host", "") or "localhost"
+    host = url.host or query.get("host", "") or "localhost"
     port = f":{url.port}" if url.port else ""
     place = f"{host if isinstance(host, str) else host[0]}{port}"
     return Database(
@@ -396,8 +400,8 @@ _LONGEST_ID = 40
 def damaged_record(
     name: str, kind: type, problem: str, record_id: object = None
 ) -> DamagedRecordError:
-    """Return the error for a record that canon cannot have written."""
-    which = f"its {kind.__name__.removesuffix('Record').lower()} record"
+    """Return the error for a record whose columns have values of a wrong type or form."""
+    subject = f"its {kind.__name__.removesuffix('Record').lower()} record"
     if isinstance(record_id, str):
-        which += f" {record_id[:_LONGEST_ID]!r}"
-    return DamagedRecordError(f"the store {name!r} is damaged: {which}: {problem[:200]}")
+        subject += f" {record_id[:_LONGEST_ID]!r}"
+    return DamagedRecordError(f"the store {name!r} is damaged: {subject}: {problem[:200]}")

@@ -46,7 +46,7 @@ _PATHS_AT_ONCE = 100
 _log = logging.getLogger(__name__)
 
 
-def _read(database: Database, row: sa.Row[Any]) -> DecisionRecord | UnreadDecision:
+def _decision_in(database: Database, row: sa.Row[Any]) -> DecisionRecord | UnreadDecision:
     """Return the decision in a row, or why it cannot be read."""
     try:
         return database.read(DecisionRecord, row)
@@ -60,7 +60,7 @@ def readable(
 ) -> Iterator[DecisionRecord]:
     """Yield the decisions that can be read; pass the others to `unread`, or log them."""
     for row in rows:
-        decision = _read(database, row)
+        decision = _decision_in(database, row)
         if isinstance(decision, DecisionRecord):
             yield decision
         elif unread:
@@ -84,7 +84,7 @@ class Documents(StorePart, Generic[D]):
         return self.of([name]).get(name)
 
     def of(self, names: Collection[str]) -> Mapping[str, D]:
-        """Return those documents with these names that exist."""
+        """Return the stored documents among those with these names."""
         rows = self._database.rows(self._wanted, {"names": [*names]}) if names else ()
         try:
             return {name: self._kind(name, zlib.decompress(body)) for name, body in rows}
@@ -114,7 +114,7 @@ def _put_documents(
 
 
 class ForgottenCounts(msgspec.Struct, frozen=True):
-    """The number of files of which decisions were deleted, and of those decisions."""
+    """The number of deleted decisions, and of the files that they were about."""
 
     files: int
     decisions: int
@@ -135,16 +135,16 @@ class Decisions(StorePart):
     def put_all(self, cases: Iterable[StoredCase]) -> None:
         """Save several decisions in one transaction, so that they wait for the disk only once."""
         cases = list(cases)
-        made = [
+        rows = [
             msgspec.structs.asdict(decision) | {"path_key": path_key(decision.path)}
             for decision, _, _ in cases
         ]
         with self._database.writing() as connection:
             _put_documents(connection, evidence, (bundle for _, bundle, _ in cases))
             _put_documents(connection, transcripts, (transcript for _, _, transcript in cases))
-            if made:
+            if rows:
                 new = insert_into(connection, decisions)
-                connection.execute(new.on_conflict_do_nothing(index_elements=["id"]), made)
+                connection.execute(new.on_conflict_do_nothing(index_elements=["id"]), rows)
 
     def latest(self, path: bytes) -> DecisionRecord | None:
         """Return the last decision on a file, or None."""
@@ -163,7 +163,7 @@ class Decisions(StorePart):
         rows = self._database.rows(_OF_PATHS, {"of_keys": [*keys.values()]}) if keys else ()
         for row in rows:
             if row.path in keys:
-                by_path.setdefault(row.path, []).append(_read(self._database, row))
+                by_path.setdefault(row.path, []).append(_decision_in(self._database, row))
         return by_path
 
     def by_id(self, decision: str) -> DecisionRecord | None:
@@ -271,7 +271,7 @@ def is_under(table: sa.Table, path: bytes) -> sa.ColumnElement[bool]:
 
 
 def is_same_file(other: sa.FromClause) -> sa.ColumnElement[bool]:
-    """Match rows of an alias of `decisions` about the same file as the decision."""
+    """Match rows of `other`, an alias of `decisions`, about the same file as a decision."""
     return sa.and_(other.c.path_key == decisions.c.path_key, other.c.path == decisions.c.path)
 
 
@@ -316,8 +316,8 @@ class CachedAnswers(StorePart):
     def forget(self, key: str) -> None:
         """Remove the answer for `key`, if there is one."""
         with self._database.writing() as connection:
-            which = cached_answers.c.key == short_key(key)
-            connection.execute(sa.delete(cached_answers).where(which))
+            is_key = cached_answers.c.key == short_key(key)
+            connection.execute(sa.delete(cached_answers).where(is_key))
 
 
 class AnswersSince:
@@ -336,8 +336,8 @@ class AnswersSince:
 
 
 QUEUE_LENGTH = 120
-"""Requests that may wait at once. A slot more than that many intervals ahead is ignored: the clock
-was set back after it was reserved."""
+"""The most requests that may wait. A slot more than that many intervals ahead is ignored, because
+the clock was set back after the slot was reserved."""
 
 
 class RateSlots(StorePart):

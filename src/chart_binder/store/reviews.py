@@ -92,8 +92,8 @@ _PAGE = 100
 class WaitingCase:
     """A waiting decision, and how many files with the same evidence wait.
 
-    It is the last of their decisions in state review, else the last. `left` is the number of cases
-    from this one on.
+    The decision is the last one in state review among those of the files, else the last one. `left`
+    is the number of cases from this one on.
     """
 
     decision: DecisionRecord
@@ -120,14 +120,14 @@ class ReviewQueue(StorePart):
 
         Pass a decision that cannot be read to `unread`.
         """
-        cases = self._numbers(states, under)
+        cases = self._rows_of_cases(states, under)
         for start in range(0, len(cases), _PAGE):
             page = cases[start : start + _PAGE]
             wanted = sa.select(decisions).where(decisions.c.seq.in_([case[1] for case in page]))
             rows = {row.seq: row for row in self._database.rows(wanted)}
             for place, (_, number, files) in enumerate(page, start):
-                there = [rows[number]] if number in rows else []
-                for decision in readable(self._database, there, unread):
+                row = [rows[number]] if number in rows else []
+                for decision in readable(self._database, row, unread):
                     yield WaitingCase(decision, files, len(cases) - place)
 
     def of_evidence(
@@ -145,10 +145,10 @@ class ReviewQueue(StorePart):
         wanted = sa.select(decisions.c.id).where(decisions.c.id == decision, _waits(states))
         return bool(self._database.rows(wanted))
 
-    def _numbers(
+    def _rows_of_cases(
         self, states: Collection[str], under: Collection[bytes]
     ) -> list[tuple[int, int, int]]:
-        """Return for each case the number of its album, of its decision's row, and of its files."""
+        """Return for each case its album's number, its decision's `seq` and its number of files."""
         newest = sa.func.max(decisions.c.seq)
         with_answer = sa.func.max(sa.case((decisions.c.state == _REVIEW, decisions.c.seq)))
         number, files = sa.func.coalesce(with_answer, newest), sa.func.count()
@@ -211,12 +211,12 @@ def _is_equal(decision: Any, other: Any) -> sa.ColumnElement[bool]:
 
 
 class SavedVerdicts(msgspec.Struct, frozen=True):
-    """Verdicts saved with an override, the overrides `before`, and the verdicts with those."""
+    """Saved verdicts and override, and what they replaced: `before` and `verdicts_before`."""
 
     verdicts: tuple[VerdictRecord, ...]
     override: OverrideRecord | None = None
     before: tuple[OverrideRecord, ...] = ()
-    with_it: tuple[VerdictRecord, ...] = ()
+    verdicts_before: tuple[VerdictRecord, ...] = ()
 
 
 class Verdicts(StorePart):
@@ -241,17 +241,17 @@ class Verdicts(StorePart):
         with self._database.writing() as connection:
             rows = connection.execute(wanted).all()
             before = tuple(self._database.read(OverrideRecord, row) for row in rows)
-            with_it = tuple(
+            verdicts_before = tuple(
                 self._database.read(VerdictRecord, row)
                 for earlier in before
-                for row in connection.execute(_given(earlier))
+                for row in connection.execute(_verdicts_with(earlier))
             )
             for recording in () if is_dry else recordings:
                 remove_override(connection, recording)
             if override and not is_dry:
                 put_override(connection, override)
             _put(connection, () if is_dry else records)
-        return SavedVerdicts(tuple(records), override, before, with_it)
+        return SavedVerdicts(tuple(records), override, before, verdicts_before)
 
     def take_back(self, saved: SavedVerdicts) -> None:
         """Restore in one transaction what was stored before `save`."""
@@ -267,11 +267,11 @@ class Verdicts(StorePart):
                 remove_override(connection, saved.override.recording_mbid)
             for override in saved.before:
                 put_override(connection, override)
-            _put(connection, saved.with_it)
+            _put(connection, saved.verdicts_before)
 
     def given_with(self, override: OverrideRecord) -> tuple[VerdictRecord, ...]:
         """Return the verdicts that came with an override."""
-        return self._database.records(VerdictRecord, _given(override))
+        return self._database.records(VerdictRecord, _verdicts_with(override))
 
     def reached_by(self, override: OverrideRecord) -> tuple[DecisionRecord, ...]:
         """Return the latest decisions that an override affects, if they can be read.
@@ -339,7 +339,7 @@ class Audits(StorePart):
         return {audit.decision_id: audit for audit in records}
 
 
-def _given(override: OverrideRecord) -> sa.Select[tuple[Any, ...]]:
+def _verdicts_with(override: OverrideRecord) -> sa.Select[tuple[Any, ...]]:
     """Select the verdicts that came with an override, the oldest first."""
     return sa.select(verdicts).where(_came_with(override)).order_by(verdicts.c.seq)
 

@@ -1,4 +1,4 @@
-"""Runs of commands, and the journal of tag writes; a run that was killed has no end time."""
+"""Runs of commands, the journal of tag writes, and the files that were not written."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ UnreadRunHandler: TypeAlias = Callable[[str], None]
 
 
 class Runs(StorePart):
-    """Runs of commands."""
+    """Runs of commands; a run that was killed has no end time."""
 
     def begin(self, run: RunRecord) -> None:
         """Save a run unless its id is stored already."""
@@ -43,8 +43,8 @@ class Runs(StorePart):
 
     def beginning_with(self, letters: str) -> tuple[RunRecord, ...]:
         """Return the newest two runs whose ids begin with these letters."""
-        is_so = runs.c.id.startswith(letters, autoescape=True)
-        wanted = sa.select(runs).where(is_so).order_by(runs.c.seq.desc()).limit(2)
+        has_prefix = runs.c.id.startswith(letters, autoescape=True)
+        wanted = sa.select(runs).where(has_prefix).order_by(runs.c.seq.desc()).limit(2)
         return tuple(map(self._read, self._database.rows(wanted)))
 
     def latest(self) -> RunRecord | None:
@@ -64,10 +64,10 @@ class Runs(StorePart):
         """Yield every run, the newest first; pass the problem of an unreadable one to `unread`."""
         return self._readable(self._database.pages(runs, sa.select(runs)), unread)
 
-    def _change(self, run: str, counts: Mapping[str, int], more: Mapping[str, object]) -> None:
+    def _change(self, run: str, counts: Mapping[str, int], columns: Mapping[str, object]) -> None:
         changed = sa.update(runs).where(runs.c.id == run)
         with self._database.writing() as connection:
-            connection.execute(changed.values(counts=json.dumps(dict(counts)), **more))
+            connection.execute(changed.values(counts=json.dumps(dict(counts)), **columns))
 
     def _readable(
         self, rows: Iterable[sa.Row[Any]], unread: UnreadRunHandler | None
@@ -96,7 +96,7 @@ class Runs(StorePart):
 
 
 _STATES_BEFORE = {
-    # The writer knows more than a program that found the intent open, perhaps elsewhere.
+    # A program that repairs the journal may call a write failed that its writer then finishes.
     WriteState.DONE: (WriteState.INTENDED, WriteState.FAILED, WriteState.DONE),
     WriteState.FAILED: (WriteState.INTENDED, WriteState.FAILED),
     WriteState.UNDONE: (WriteState.DONE, WriteState.UNDONE),
@@ -126,11 +126,11 @@ class Journal(StorePart):
 
     def get(self, write: str) -> WriteRecord | None:
         """Return the write with this id, or None."""
-        return next(iter(self._found(writes.c.id == write)), None)
+        return next(iter(self._all(writes.c.id == write)), None)
 
     def open_intents(self) -> tuple[WriteRecord, ...]:
         """Return the writes that were begun and are neither done nor failed, the oldest first."""
-        return self._found(writes.c.state == WriteState.INTENDED)[::-1]
+        return self._all(writes.c.state == WriteState.INTENDED)[::-1]
 
     def of_run(self, run: str) -> Iterator[WriteRecord]:
         """Yield every write of a run, the newest first, in pages because there may be many."""
@@ -161,7 +161,7 @@ class Journal(StorePart):
 
     def of_audio(self, audio_hash: str) -> tuple[WriteRecord, ...]:
         """Return every write of files with this audio, the newest first."""
-        return self._found(writes.c.audio_hash == audio_hash)
+        return self._all(writes.c.audio_hash == audio_hash)
 
     def _set_state(self, write: str, state: WriteState, changes: dict[str, str]) -> None:
         moved = (
@@ -179,12 +179,12 @@ class Journal(StorePart):
             f" it {actual}"
         )
 
-    def _in_pages(self, which: sa.ColumnElement[bool]) -> Iterator[WriteRecord]:
-        rows = self._database.pages(writes, sa.select(writes).where(which))
+    def _in_pages(self, condition: sa.ColumnElement[bool]) -> Iterator[WriteRecord]:
+        rows = self._database.pages(writes, sa.select(writes).where(condition))
         return (self._database.read(WriteRecord, row) for row in rows)
 
-    def _found(self, *which: sa.ColumnElement[bool]) -> tuple[WriteRecord, ...]:
-        wanted = sa.select(writes).where(*which).order_by(writes.c.seq.desc())
+    def _all(self, condition: sa.ColumnElement[bool]) -> tuple[WriteRecord, ...]:
+        wanted = sa.select(writes).where(condition).order_by(writes.c.seq.desc())
         return self._database.records(WriteRecord, wanted)
 
 
@@ -214,7 +214,7 @@ class UnwrittenFiles(StorePart):
                 connection.execute(adding.on_conflict_do_nothing(), rows)
 
     def all(self) -> Iterator[UnwrittenRecord]:
-        """Return all of them, sorted by reason and path."""
+        """Return the files that were not written, sorted by reason and path."""
         columns = (unwritten.c[name] for name in UnwrittenRecord.__struct_fields__)
         wanted = sa.select(*columns).order_by(unwritten.c.why, unwritten.c.path)
         return iter(self._database.records(UnwrittenRecord, wanted))

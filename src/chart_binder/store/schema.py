@@ -10,7 +10,7 @@ METADATA = sa.MetaData()
 
 
 class Bytes(sa.LargeBinary):
-    """Bytes, unconverted: SQLite stores any type in any column, so readers check the values."""
+    """Unconverted bytes; readers check values, because SQLite stores any type in any column."""
 
     cache_ok = True
 

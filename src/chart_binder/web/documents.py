@@ -44,12 +44,13 @@ class SourceText:
     title: str
     text: str
     number: int | None = None
+    """The place among the results of a search; None for any other document."""
     is_fetched: bool = False
     linked: tuple[str, str] | None = None
     """The id of the release group that MusicBrainz links to it, and the date that its structure
     states; None for any other page."""
     links: Links = ()
-    """Those that may lead to more."""
+    """The links that may lead to pages about records."""
 
     @classmethod
     @lru_cache(256)
@@ -245,7 +246,7 @@ def _at_urls(urls: Iterable[str], documents: Sequence[SourceText]) -> Sequence[S
 
 _SITES = tomli.loads(files("chart_binder.web").joinpath("sites.toml").read_text("utf-8"))
 SAME_SOURCE: Mapping[str, Sequence[str]] = _SITES["same_source"]
-"""By site, those that repeat it: mirrors, derived data, a shop's sites in other countries."""
+"""The sites that repeat a site: mirrors, derived data, a shop's sites in other countries."""
 _ORIGINAL = {copy: original for original, copies in SAME_SOURCE.items() for copy in copies}
 _WRAPPED = [
     (re.compile(host), re.compile(f"{path}(.*)", re.IGNORECASE))
@@ -264,8 +265,8 @@ _MOST_ESCAPED = 3  # times that an address within an address may be escaped
 def independent_sources(sources: Iterable[str]) -> frozenset[str]:
     """Return one site for each group of URLs that depend on one another.
 
-    Two URLs do if they share a site, be it their own or one in an address that they contain. URLs
-    that do not tell their site are ignored.
+    Two URLs depend on one another if they share a site: their own, or one in an address that they
+    contain. URLs whose site is unknown are ignored.
     """
     groups: list[tuple[str, frozenset[str]]] = []
     for source in sources:
@@ -356,11 +357,11 @@ def normal_address(url: str) -> tuple[str, str, str]:
     host = _MOBILE.sub(r"\1", _host(parts).removeprefix("www."))
     host += f":{port}" if port not in {None, 80, 443} else ""
     query = _TRACKING.sub("", parts.query).strip("&")
-    return host, _spelled(parts.path).rstrip("/"), _spelled(query)
+    return host, _bytes_as_text(parts.path).rstrip("/"), _bytes_as_text(query)
 
 
-def _spelled(part: str) -> str:
-    """Return a part of an address without escapes, each byte as one character."""
+def _bytes_as_text(part: str) -> str:
+    """Return a part of an address with each byte, escaped or not, as one character."""
     return unquote(quote(part, safe=_PLAIN), "latin-1")
 
 

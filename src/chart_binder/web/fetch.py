@@ -47,8 +47,8 @@ READERS: Mapping[str, Callable[[str], Extract]] = MappingProxyType(
 """The content types that can be read, each with its reader."""
 _MOST_RUN_PAGES = 30
 MOST_UNASKED_PAGES: Final = 12
-"""How many pages of one run code may open that neither a model nor a person asked for."""
-_BINARY_WITHIN = 1_024
+"""The pages that code may open in one run though neither a model nor a person asked for them."""
+_BINARY_WITHIN = 1_024  # a NUL among the first characters means that a body is not text
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # From specific to general: the first class that fits describes the failure.
 _FAILURES: tuple[tuple[type[httpx.HTTPError], str], ...] = (
@@ -64,8 +64,8 @@ _FAILURES: tuple[tuple[type[httpx.HTTPError], str], ...] = (
 class WebPage:
     """A page that was read.
 
-    `requested_url` redirected through `via` to `url`, where the page was read. `cut` means that the
-    page is longer than what was read of it.
+    `requested_url` redirected through the addresses `via` to `url`, where the page was read. `cut`
+    means that only the beginning of the page was read.
     """
 
     url: str
@@ -341,7 +341,7 @@ _MOST_ROBOTS_LINES = 5_000
 _ROBOTS_CHARACTERS = "\t\n\r" + "".join(map(chr, range(0x20, 0x7F)))
 _BEHIND_PRODUCT = re.compile(r"[^A-Za-z_-]")
 _LONGEST_DELAY_S = 60.0
-_ABSURD_DELAY_S = 1_000_000.0  # no site means such a number
+_ABSURD_DELAY_S = 1_000_000.0  # a longer delay is a mistake of the site and is ignored
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,7 +372,7 @@ class SiteRules:
 
     @property
     def delay_s(self) -> float:
-        """The seconds between two requests that the site wants (`Crawl-delay`), at most 60."""
+        """The seconds between two requests that the site asks for (`Crawl-delay`), at most 60."""
         delay_s = self.parsed.crawl_delay(self.product) if self.parsed else None
         return min(delay_s, _LONGEST_DELAY_S) if delay_s and delay_s < _ABSURD_DELAY_S else 0.0
 

@@ -52,7 +52,7 @@ class ReleaseRow(NamedTuple):
 def read_release(
     document: SourceText, markup: str, subject: Subject, types: frozenset[str]
 ) -> ReleaseRow:
-    """Return the row in an article's infobox that says when the subject came out.
+    """Return the row in the infobox of an article that states when the subject came out.
 
     `types` are the types of the article's subject as Wikidata states them. They count only if the
     box names no type.

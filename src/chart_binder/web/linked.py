@@ -25,8 +25,8 @@ from chart_binder.web.wikidata import WikidataItem, read_item
 from chart_binder.web.wikimedia import JsonServer, Wikipedia, in_address
 
 _MOST_ARTICLES = 2
-_TIMEOUTS = 3
-"""How many times `timeout_s` all links of a case may take together."""
+_TOTAL_TIMEOUTS = 3
+"""The time for all links of a case, as a multiple of `timeout_s`."""
 _ITEM = re.compile(r"https?://(?:www\.|m\.)?wikidata\.org/(?:wiki|entity)/(Q[1-9][0-9]{0,11})/?")
 
 
@@ -82,7 +82,7 @@ def read_linked(
     addresses: dict[ReleaseGroupId, list[str]] = {}
     for link in links:
         addresses.setdefault(link.group, []).append(link.address)
-    reader = _Reader(bundle, config, Deadline(_TIMEOUTS * config.fetch.timeout_s), resolve)
+    reader = _Reader(bundle, config, Deadline(_TOTAL_TIMEOUTS * config.fetch.timeout_s), resolve)
     return tuple(source for group in addresses for source in reader.read(group, addresses[group]))
 
 
@@ -94,7 +94,7 @@ class _Reader:
     resolve: Resolve
 
     def read(self, group: ReleaseGroupId, addresses: Sequence[str]) -> Iterator[LinkedSource]:
-        """Yield the sources that the items and articles of a group are."""
+        """Yield a source for each item and article of a group."""
         subject = Subject.of(group, self.bundle)
         items = filter(None, map(_ITEM.fullmatch, addresses))
         numbers = dict.fromkeys(item[1] for item in items)
@@ -167,7 +167,7 @@ class _Reader:
 def _item_problem(item: WikidataItem, group: ReleaseGroupId, subject: Subject) -> str:
     """Return why an item is not about this very group, or an empty string if it is.
 
-    An item that is only a song's has the date of the song, which may be that of an earlier album.
+    An item of type `Song` alone has the date of the song, which may be that of an earlier album.
     """
     wanted = subject.types[0]
     others = item.types - {wanted} - ({"Song"} if wanted == "Single" else set())

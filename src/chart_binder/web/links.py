@@ -19,20 +19,20 @@ from chart_binder.web.structure import CODE, lists_records
 if TYPE_CHECKING:
     from chart_binder.web.fetch import WebPage
 
-_MOST: Final = 12
-_LONGEST: Final = 200
+_MOST_LINKS: Final = 12
+_LONGEST_ADDRESS: Final = 200
 _UNQUOTED: Final = "%/:?@!$&'()*,;=~+"
 _STRANGE: Final = re.compile(r"[\s<>{}\[\]|`]")
-"""Characters that no path of an article has, but an injected order or control token may have."""
+"""Characters that no path of an article has, but injected instructions may have."""
 _NAMESPACE: Final = re.compile(r":[^/_\s]")
 """`Category:1986_albums`; in a title a space follows the colon."""
 _YEAR: Final = re.compile(r"(?:1[89]|20)\d\d")
 
 
 def links_of(page: "WebPage", about: str) -> Links:
-    """Return the links that may lead to more, the best first.
+    """Return the text and address of the links that may lead to pages about records, best first.
 
-    `about` is the artist and the titles, separated by " / ".
+    `about` has the artist and the titles, separated by " / ".
     """
     names = [name for name in map(spaced_words, about.split(" / ")) if name.strip()]
     chosen: dict[str, tuple[int, str]] = {}
@@ -47,7 +47,7 @@ def links_of(page: "WebPage", about: str) -> Links:
         address = _address(page.url, target) if any(signs) else ""
         if address:
             chosen.setdefault(address, (signs.index(True), text))
-    best = sorted(chosen.items(), key=lambda item: item[1][0])[:_MOST]
+    best = sorted(chosen.items(), key=lambda item: item[1][0])[:_MOST_LINKS]
     return tuple((text, address) for address, (_, text) in best)
 
 
@@ -60,11 +60,11 @@ def _address(base: str, target: str) -> str:
         return ""
     is_near = (link.scheme, link.netloc) == (page.scheme, page.netloc) and not link.query
     is_plain = not (_NAMESPACE.search(link.path) or _STRANGE.search(unquote(link.path)))
-    is_page = is_near and is_plain and len(address) <= _LONGEST
+    is_page = is_near and is_plain and len(address) <= _LONGEST_ADDRESS
     return address if is_page and normal_address(address) != normal_address(base) else ""
 
 
-def leading_on(
+def links_to_follow(
     documents: Sequence[SourceText], subjects: Sequence[Subject], trusted: Iterable[str]
 ) -> Iterator[tuple[str, bool]]:
     """Yield addresses that were not read yet, the best first, and whether the site is trusted.
@@ -77,9 +77,9 @@ def leading_on(
     ranks: dict[str, int] = {}
     for document in documents:
         page = f"{document.title} {document.text}"
-        told_apart = [subject for subject in subjects if subject.is_told_apart_in(page)]
+        distinct = [subject for subject in subjects if subject.is_told_apart_in(page)]
         for text, address in document.links:
-            rank = min((_rank(text, document, subject) for subject in told_apart), default=_NO_RANK)
+            rank = min((_rank(text, document, subject) for subject in distinct), default=_NO_RANK)
             if rank < _NO_RANK and normal_address(address) not in read:
                 ranks[address] = min(rank, ranks.get(address, _NO_RANK))
     for address in sorted(ranks, key=lambda address: ranks[address]):

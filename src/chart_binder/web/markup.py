@@ -1,6 +1,6 @@
-"""Tokens of HTML and XML, what hides an element from readers, and the reduction of a page.
+"""HTML and XML as tokens, and the reduction of a page to visible text and tags that structure it.
 
-Attributes and inline styles tell which elements are hidden. Style sheets are not read, because
+Attributes and inline styles show which elements are hidden. Style sheets are not read, because
 their authors can hide text in ways that no parser detects (docs/security.md).
 """
 
@@ -29,7 +29,7 @@ _VALUE_OR_END = re.compile(r"""=\s{0,3}(?:"[^"]*"|'[^']*')|>""")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9:_-]{0,30}")
 _SELF_CLOSED = re.compile(r"""(?:^|[\s"'])/$""")
 _ATTRIBUTE = re.compile(r"""([^\s=/>"']+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+)))?""", re.ASCII)
-_ATTRIBUTES_READ = 1_000  # characters of one tag
+_MOST_ATTRIBUTE_CHARS = 1_000  # characters of one tag
 # int() refuses thousands of digits, and no character has more than seven.
 _ENDLESS_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{8,};?")
 
@@ -98,7 +98,7 @@ def _tag_end(markup: str, start: int) -> int:
 def attributes_of(tag: Token) -> dict[str, str]:
     """Return the attributes of a start tag, names in lower case, values unescaped."""
     attributes: dict[str, str] = {}
-    for attribute in _ATTRIBUTE.finditer(tag.text, 0, _ATTRIBUTES_READ):
+    for attribute in _ATTRIBUTE.finditer(tag.text, 0, _MOST_ATTRIBUTE_CHARS):
         value = attribute[2] or attribute[3] or attribute[4] or ""
         attributes.setdefault(attribute[1].lower(), unescaped(value))
     return attributes
@@ -115,9 +115,7 @@ _HIDING_CLASSES = name_set(
     " visually-hidden visuallyhidden"
 )
 # `hidden md:block` and `d-none d-md-block` hide an element on small screens only.
-_SHOWN_ELSEWHERE = re.compile(
-    r":(?:block|flex|grid|inline|table)|d-\w+-(?:block|flex|inline|table)"
-)
+_SHOWN_IF_WIDE = re.compile(r":(?:block|flex|grid|inline|table)|d-\w+-(?:block|flex|inline|table)")
 # Pages hide themselves completely until their script has run.
 _NEVER_HIDDEN = name_set("html body main article")
 
@@ -132,9 +130,7 @@ def is_hidden(tag: Token) -> bool:
         "hidden" in attributes
         or attributes.get("aria-hidden", "").strip().lower() == "true"
         or _hides(_declarations(attributes.get("style", "")))
-        or (
-            not _HIDING_CLASSES.isdisjoint(classes.split()) and not _SHOWN_ELSEWHERE.search(classes)
-        )
+        or (not _HIDING_CLASSES.isdisjoint(classes.split()) and not _SHOWN_IF_WIDE.search(classes))
     )
 
 
@@ -173,7 +169,7 @@ _HIDING = MappingProxyType(
 _SIZES = name_set("width height max-width max-height")
 _OVERFLOWS = name_set("overflow overflow-x overflow-y")
 _BACKGROUNDS = name_set("background background-color")
-_UNSEEN_COLOUR = re.compile(
+_TRANSPARENT = re.compile(
     rf"transparent|(?:rgb|hsl)a?\((?:[^,/)]*,){{3}}\s*{_ZERO}\s*\)"
     rf"|(?:rgb|hsl)a?\([^/)]*/\s*{_ZERO}\s*\)|#[0-9a-f]{{3}}0|#[0-9a-f]{{6}}00"
 )
@@ -206,12 +202,12 @@ def _unescape_css(escape: re.Match[str]) -> str:
 
 def _hides(style: _Declarations) -> bool:
     return (
-        any((shape := _HIDING.get(name)) and shape.fullmatch(value) for name, value in style)
+        any((hiding := _HIDING.get(name)) and hiding.fullmatch(value) for name, value in style)
         or (  # a box without a size that clips its content
             any(name in _SIZES and _NO_SIZE.fullmatch(value) for name, value in style)
             and any(name in _OVERFLOWS and _CLIPPED.fullmatch(value) for name, value in style)
         )
-        or _is_unseen(style)
+        or _is_invisible(style)
     )
 
 
@@ -224,7 +220,7 @@ def _colour(value: str) -> str:
     return value
 
 
-def _is_unseen(style: _Declarations) -> bool:
+def _is_invisible(style: _Declarations) -> bool:
     """Return whether text is transparent or has the colour of its background in the same style.
 
     A background that is clipped to the text gives the text its colour.
@@ -234,7 +230,7 @@ def _is_unseen(style: _Declarations) -> bool:
         return False
     backgrounds = [_without_blanks(value) for name, value in style if name in _BACKGROUNDS]
     shown = {_colour(part) for background in backgrounds for part in background.split()}
-    return not colours.isdisjoint(shown) or any(map(_UNSEEN_COLOUR.fullmatch, colours))
+    return not colours.isdisjoint(shown) or any(map(_TRANSPARENT.fullmatch, colours))
 
 
 def _without_blanks(value: str) -> str:
@@ -251,8 +247,8 @@ _LONGEST_RAW_TITLE = 1_000
 _LONGEST_DATE = 40
 
 HEADINGS = name_set("h1 h2 h3 h4 h5 h6")
-_TAGS_OUT = HEADINGS | name_set("li dt dd table caption tr th td")
-# What a start tag closes within its table, because authors omit these end tags.
+_OUTPUT_TAGS = HEADINGS | name_set("li dt dd table caption tr th td")
+# The elements that a start tag closes within its table, because authors omit their end tags.
 _CLOSES = {
     "li": name_set("li"),
     "dt": name_set("dt dd"),
@@ -262,7 +258,7 @@ _CLOSES = {
     "th": name_set("td th"),
     **dict.fromkeys(HEADINGS, HEADINGS),
 }
-# What the end of a list closes, although list tags are dropped: an open item would not end.
+# The items that the end of a list closes; the tags of the list itself are dropped.
 _ENDS = {"ul": name_set("li"), "ol": name_set("li"), "dl": name_set("dt dd")}
 _INLINE = name_set(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rp rt ruby"
@@ -270,7 +266,7 @@ _INLINE = name_set(
 )
 _RUBY = name_set("rp rt ruby")
 _VOID = name_set("area base br col embed hr img input link meta param source track wbr")
-# What people do not read; `nav` and `footer` do not belong to the page's subject.
+# Elements whose text is dropped; `nav` and `footer` do not belong to the page's subject.
 _UNREAD = name_set(
     "script style template noscript svg canvas iframe object audio video nav footer select button"
     " textarea dialog noframes noembed xmp title rp"
@@ -286,7 +282,7 @@ _BLANKS = re.compile(r"[^\S\n]+")
 
 @dataclass(frozen=True, slots=True)
 class ReducedMarkup:
-    """The reduced markup, and what the head of the page says; `cut` if a limit was reached.
+    """The reduced markup, and title and date from the head; `cut` if a limit was reached.
 
     A line end in `body` ends a block of text; all other white space is single blanks. The targets
     of `links` are raw.
@@ -302,8 +298,8 @@ class ReducedMarkup:
 def reduced(markup: str) -> ReducedMarkup:
     """Reduce a page of any size and shape to the tags that structure its text.
 
-    A tree of a hostile page would take seconds and hundreds of megabytes. This pass is linear in
-    its input; its output is small, shallow, well-formed and without hidden text.
+    To parse a hostile page as a tree would take seconds and hundreds of megabytes. This takes
+    linear time, and its result is small, shallow, well-formed and without hidden text.
     """
     reduction = _Reduction()
     for count, token in enumerate(tokens(markup)):
@@ -380,7 +376,7 @@ class _Reduction:
         elif name in _UNREAD or (name not in _VOID and is_hidden(token)):
             if not token.is_empty_element:
                 self._unread, self._unread_depth = name, 1
-        elif name not in _TAGS_OUT:
+        elif name not in _OUTPUT_TAGS:
             if name == "time":
                 when = _DATE.match(attributes_of(token).get("datetime", "").strip())
                 self._when = when[0] if when else ""
@@ -400,7 +396,7 @@ class _Reduction:
     def _end(self, name: str) -> None:
         if name == "a":
             self._end_link()
-        if name not in _TAGS_OUT:
+        if name not in _OUTPUT_TAGS:
             self._preformatted = self._preformatted and name != "pre"
             self._close_all(_ENDS.get(name, frozenset()))
             if name not in _INLINE:

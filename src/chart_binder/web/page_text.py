@@ -20,12 +20,12 @@ from chart_binder.web.markup import HEADINGS, Links, attributes_of, reduced, tok
 _MOST_BLOCKS = 20_000
 MOST_CHARS = 500_000
 _LONGEST_BLOCK = 4_000
-_MOST_UNFOLDED = 2 * _LONGEST_BLOCK  # a few letters unfold to eighteen others
+_MOST_NORMALIZED = 2 * _LONGEST_BLOCK  # normalization turns some letters into eighteen
 _LONGEST_TITLE = 200
 _LONGEST_CELL = 400
 _BETWEEN_ITEMS = " · "
 _LONGEST_LABEL = 40
-_LONGEST_SPANNING = 60  # characters; the limits keep spans from blowing a table up
+_LONGEST_SPANNING = 60  # characters; both limits bound the size of a table with spans
 _MOST_SPANNING = 8  # columns
 _Spans: TypeAlias = dict[int, tuple[int, int, str]]
 """By column: the rows that a cell still spans, the columns that it spans, and its text."""
@@ -66,9 +66,9 @@ def tidy(blocks: Iterator[str] | list[str]) -> tuple[str, ...]:
         for start in range(0, len(block), _LONGEST_BLOCK):
             if room <= 0:
                 break
-            unfolded = one_line(block[start : start + _LONGEST_BLOCK])
-            text = unfolded[: min(room, _MOST_UNFOLDED)]
-            room -= len(unfolded)
+            normalized = one_line(block[start : start + _LONGEST_BLOCK])
+            text = normalized[: min(room, _MOST_NORMALIZED)]
+            room -= len(normalized)
             if not text.strip("#-|•· ") or (tidied and text == tidied[-1]):
                 continue
             if tidied and _is_label(tidied[-1]) and not _is_label(text) and text[0] not in "#-":
@@ -88,32 +88,32 @@ def _blocks(element: Tag) -> Iterator[str]:
     """Yield the blocks of an element. `reduced` limits how deep the recursion goes."""
     run: list[str] = []
     spans: _Spans = {}
-    term, waiting = "", False  # the last <dt>, and whether no block has named it yet
+    term, is_pending = "", False  # the last <dt>, and whether no block has named it yet
     for child in element.children:
         if isinstance(child, NavigableString):
             if child.strip():  # no <dd> follows: the term is a block of its own
-                if waiting:
+                if is_pending:
                     yield term
-                term, waiting = "", False
+                term, is_pending = "", False
             run.append(child)
             continue
         yield from "".join(run).split("\n")
         run = []
         if not isinstance(child, Tag):
             continue
-        if waiting and child.name != "dd":
+        if is_pending and child.name != "dd":
             yield term
-            waiting = False
+            is_pending = False
         if child.name == "dt":
-            term, waiting = _text_of(child).rstrip(": "), True
+            term, is_pending = _text_of(child).rstrip(": "), True
         elif child.name == "dd":
             label = f"{term}: " if term else ""
             yield from (f"{label}{block}" for block in _blocks(child) if block.strip())
-            waiting = False
+            is_pending = False
         else:
             yield from _element_blocks(child, spans)
     yield from "".join(run).split("\n")
-    if waiting:
+    if is_pending:
         yield term
 
 
@@ -136,6 +136,7 @@ def _is_layout(row: Tag) -> bool:
 
 
 def _row(row: Tag, spans: _Spans) -> str:
+    """Return the cells of a row and those that reach into it from above; update `spans`."""
     above = spans.copy()
     spans.clear()
     texts: list[str] = []
@@ -174,7 +175,7 @@ def _text_of(element: Tag) -> str:
 
 _LONGEST_JSON = 300_000
 _IS_PAGE = re.compile(r"<html[\s>]", re.IGNORECASE)
-_ROOT_WITHIN = 2_000
+_ROOT_WITHIN = 2_000  # characters that are searched for `<html>`
 _LONGEST_LINE = 240
 _LONGEST_NAME = 60
 _NAMES = ("title", "name")
@@ -256,7 +257,7 @@ _MOST_XML_TOKENS = 60_000
 _MOST_XML_CHARS = 300_000
 _DEEPEST = 40
 _TEXT_MEMBER = "text"
-_OF_XML_ITSELF = ("xmlns", "xml:", "xsi:")
+_XML_PREFIXES = ("xmlns", "xml:", "xsi:")
 
 
 def _read_xml(markup: str) -> tuple[_Members, bool]:
@@ -268,8 +269,8 @@ def _read_xml(markup: str) -> tuple[_Members, bool]:
     opened = [_Element("", {})]
     chars = 0
     cut = False
-    for taken, token in enumerate(tokens(markup)):
-        if cut := taken >= _MOST_XML_TOKENS or chars >= _MOST_XML_CHARS:
+    for count, token in enumerate(tokens(markup)):
+        if cut := count >= _MOST_XML_TOKENS or chars >= _MOST_XML_CHARS:
             break
         if not token.name:
             opened[-1].texts.append(unescaped(token.text).strip())
@@ -280,7 +281,7 @@ def _read_xml(markup: str) -> tuple[_Members, bool]:
             members = {
                 name: value
                 for name, value in attributes_of(token).items()
-                if value and not name.startswith(_OF_XML_ITSELF)
+                if value and not name.startswith(_XML_PREFIXES)
             }
             chars += sum(map(len, (*members, *members.values())))
             opened.append(_Element(token.name, members))

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 GAP = "…"
 GAPS = (GAP, "...")
-"""The mark of a gap in an excerpt, as it is written and as a model is shown it."""
-_QUOTED = "> "
-_ROOM_FOR_REMARKS = 70  # each
+"""The mark of a gap in an excerpt, as code writes it and as a model sees it."""
+_QUOTE_MARK = "> "
+_ROOM_FOR_REMARK = 70
 _LONGEST_FIND = 30
 _LONGEST_PIECE = 260
 _SHORTEST_PIECE = 30
@@ -70,9 +70,9 @@ def page_reading(
     if page.extract.published:
         head.append(f"Published: {page.extract.published}")
     remarks = 1 + page.cut + bool(find)
-    room = max_chars - sum(len(line) + 1 for line in head) - remarks * _ROOM_FOR_REMARKS
-    chosen = excerpt(page.extract.blocks, room, about or page.title, find, len(_QUOTED) + 1)
-    lines = [*head, *(f"{_QUOTED}{line}" for line in chosen.lines)]
+    room = max_chars - sum(len(line) + 1 for line in head) - remarks * _ROOM_FOR_REMARK
+    chosen = excerpt(page.extract.blocks, room, about or page.title, find, len(_QUOTE_MARK) + 1)
+    lines = [*head, *(f"{_QUOTE_MARK}{line}" for line in chosen.lines)]
     if find:
         lines += _remarks_on_find(page, find)
     part = f"{chosen.shown:,} of {chosen.total:,} characters"
@@ -201,7 +201,7 @@ def _lines_above(pieces: Sequence[str]) -> list[set[int]]:
 _WORD = re.compile(r"\w+")
 # Scripts without spaces between words, in which a word may be found anywhere.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u2e80-\u9fff\uf900-\ufaff]")
-_OF_EVERY_TEXT = frozenset(
+_COMMON_WORDS = frozenset(
     _WORD.findall(
         "a an and at by de del der des di die du el en et for from i il in la le les of on or the"
         " to und"
@@ -229,9 +229,9 @@ _ABOUT_THE_WEB = re.compile(
     r"|^- [\^↑]"
 )
 _MOST_RELEASE_WORDS = 2.5
-_FIND = 30.0
-_NEIGHBOUR = 0.5
-_EARLIEST = 4.0
+_FIND_WEIGHT = 30.0
+_NEIGHBOUR_SHARE = 0.5
+_EARLIEST_YEAR_RANK = 4.0
 _OPENING, _OPENING_RANK = 3, 3.0
 _BOX_ROW = re.compile(r"(?:- )?([^|:.]{1,40}?)(?: \| |: )(?!.* \| )")
 """A row of a label and a value; the group is the label."""
@@ -241,7 +241,7 @@ _BOX_HEAD, _LONGEST_BOX_LINE = 4, 60
 
 
 def _ranks(pieces: Sequence[str], about: Sequence[str], find: Sequence[str]) -> list[float]:
-    """Return for each passage of a page how much it says about a question for its length."""
+    """Return a rank for each passage: how much it says about a question, for its length."""
     all_signs = [_read_signs(piece, about, find) for piece in pieces]
     is_row = [signs.is_row for signs in all_signs]
     topic = _with_neighbours(_rarity_sums([signs.about for signs in all_signs]), is_row)
@@ -250,7 +250,7 @@ def _ranks(pieces: Sequence[str], about: Sequence[str], find: Sequence[str]) -> 
     release = _rarity_sums([signs.release_words for signs in all_signs])
     # The question is when something first came out: early years count more.
     years = sorted({signs.year for signs in all_signs if signs.year})
-    early = {year: _EARLIEST * 0.8**place for place, year in enumerate(years)}
+    early = {year: _EARLIEST_YEAR_RANK * 0.8**place for place, year in enumerate(years)}
     first = next((at for at, piece in enumerate(pieces) if piece.startswith("# ")), 0)
     box = _box_ranks(pieces, all_signs)
     ranks = []
@@ -262,7 +262,7 @@ def _ranks(pieces: Sequence[str], about: Sequence[str], find: Sequence[str]) -> 
             rank += _OPENING_RANK  # the opening says what the page is about
         rank /= 4 if piece.startswith("#") else 1  # a heading comes with the passages below it
         rank += box.get(at, 0.0)
-        ranks.append((rank + _FIND * sought[at] ** 2) / math.sqrt(len(piece) + 40))
+        ranks.append((rank + _FIND_WEIGHT * sought[at] ** 2) / math.sqrt(len(piece) + 40))
     return ranks
 
 
@@ -284,9 +284,10 @@ def _box_ranks(pieces: Sequence[str], all_signs: Sequence["_Signs"]) -> dict[int
 
 
 class _Signs(NamedTuple):
-    """What a passage contains. `about` and `find` are the wanted words that it has.
+    """The contents of a passage by which it is ranked.
 
-    `year` is the earliest year of a row or of a passage with a date to the month, else 0.
+    `about` and `find` are the wanted words that it has. `year` is the earliest year of a row or of
+    a passage with a date to the month, else 0.
     """
 
     about: Sequence[str]
@@ -335,7 +336,7 @@ def _date_to_the_month() -> re.Pattern[str]:
 
 def _words(text: str) -> tuple[str, ...]:
     words = tuple(dict.fromkeys(_WORD.findall(fold(text))))
-    return tuple(word for word in words if word not in _OF_EVERY_TEXT) or words
+    return tuple(word for word in words if word not in _COMMON_WORDS) or words
 
 
 def _matching_words(wanted: Sequence[str], folded: str, words: Container[str]) -> Sequence[str]:
@@ -343,6 +344,7 @@ def _matching_words(wanted: Sequence[str], folded: str, words: Container[str]) -
 
 
 def _rarity_sums(words_of_pieces: Sequence[Sequence[str]]) -> list[float]:
+    """Return for each piece the sum of its words' weights; a word in few pieces weighs more."""
     counts = Counter(chain.from_iterable(words_of_pieces))
     highest = math.log(len(words_of_pieces) + 1)
     rarity = {word: max(0.1, 1 - math.log(n + 1) / highest) for word, n in counts.items()}
@@ -350,12 +352,12 @@ def _rarity_sums(words_of_pieces: Sequence[Sequence[str]]) -> list[float]:
 
 
 def _with_neighbours(values: Sequence[float], is_row: Sequence[bool]) -> list[float]:
-    """Return values raised by those of neighbours, except for rows, each of which stands alone."""
+    """Return values raised to half of a neighbour's value; values of rows stay as they are."""
     shared = list(values)
     for _ in range(2):
         before = list(shared)
         for at, (value, next_value) in enumerate(pairwise(before)):
             if not is_row[at] and not is_row[at + 1]:
-                shared[at] = max(shared[at], _NEIGHBOUR * next_value)
-                shared[at + 1] = max(shared[at + 1], _NEIGHBOUR * value)
+                shared[at] = max(shared[at], _NEIGHBOUR_SHARE * next_value)
+                shared[at + 1] = max(shared[at + 1], _NEIGHBOUR_SHARE * value)
     return shared

@@ -108,11 +108,11 @@ _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\W\u3040-\u30ff
 _OTHER_ENTRY = re.compile(r"^- .*$", re.MULTILINE)
 _NEXT = re.compile(r"[.!?]\s+(?=[^\sa-z0-9])|[。！？\n]")
 """The end of a sentence that another one follows: not `Feb. 4`."""
-_RUN, _MIN_SENTENCE = 5, 25
-"""The words of a run; the fewest letters of a sentence that counts."""
-_OF_LETTERS = 0.4
+_RUN_WORDS, _MIN_SENTENCE = 5, 25
+"""The length of a run in words, and of the shortest sentence that counts in characters."""
+_LETTER_RUN_WEIGHT = 0.4
 """The weight of a shared run of letters, in scripts without spaces."""
-_ONE_SENTENCE, _SEVERAL = 18, 8
+_ONE_SENTENCE, _SEVERAL_SENTENCES = 18, 8
 """The shared runs that make two passages one text: in a single sentence, and in several."""
 
 
@@ -124,18 +124,23 @@ def is_copied(passage: str, other: str) -> bool:
     """
     other_runs = frozenset[tuple[str, ...]]().union(*_runs(other))
     shared = [
-        sum(1 if len("".join(run)) > _RUN else _OF_LETTERS for run in sentence & other_runs)
+        sum(
+            1 if len("".join(run)) > _RUN_WORDS else _LETTER_RUN_WEIGHT
+            for run in sentence & other_runs
+        )
         for sentence in _runs(passage)
     ]
     is_one = sum(weight > 1 for weight in shared) <= 1
-    return sum(shared) >= (_ONE_SENTENCE if is_one else _SEVERAL)
+    return sum(shared) >= (_ONE_SENTENCE if is_one else _SEVERAL_SENTENCES)
 
 
 @lru_cache(64)
 def _runs(passage: str) -> Sequence[frozenset[tuple[str, ...]]]:
     rows = (row for row in _NEXT.split(_HEAD.sub("", passage)) if CELLS not in row)
     words = [_WORD.findall(fold(row)) for row in rows if len(row) >= _MIN_SENTENCE]
-    return [frozenset(tuple(row[at : at + _RUN]) for at in range(len(row) - 4)) for row in words]
+    return [
+        frozenset(tuple(row[at : at + _RUN_WORDS]) for at in range(len(row) - 4)) for row in words
+    ]
 
 
 # What a place is about.
@@ -187,10 +192,10 @@ def _other_type(line: str, subject: Subject) -> str | None:
     own_type, other_types = subject.types
     words = fact_words()[PRIMARY_TYPE]
 
-    def is_said(*types: str) -> bool:
+    def is_named(*types: str) -> bool:
         return any(find_words((word for name in types for word in words.get(name, ())), line))
 
-    named = () if is_said(own_type, "Song") else filter(is_said, sorted(other_types))
+    named = () if is_named(own_type, "Song") else filter(is_named, sorted(other_types))
     return next((f"of type {name}" for name in named), None)
 
 
@@ -277,9 +282,9 @@ def _clause_below(place: Place, subject: Subject) -> str:
 
 
 def _says_release_there(place: Place) -> bool:
-    """Return whether prose, or a heading above it, says that something came out on a date."""
-    is_told = place.is_prose and not (place.line.startswith("- ") or may_be_caption(place.line))
-    return not is_told or any(map(clauses.says_release, (place.clause, *place.above)))
+    """Return whether a date is in no sentence, or a word for release is beside or above it."""
+    is_sentence = place.is_prose and not (place.line.startswith("- ") or may_be_caption(place.line))
+    return not is_sentence or any(map(clauses.says_release, (place.clause, *place.above)))
 
 
 def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[str]:
@@ -298,19 +303,19 @@ def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[st
     if is_columns and not subject.is_named_in(line):
         yield f"the text denies {patch.value} or says it of something else"
     clause = fold(place.clause)
-    is_of_one = any(year in clause for year in subject.years) or names_number(clause, subject)
-    is_vague = subject.is_one_of_several and place.is_prose and not is_of_one
+    names_release = any(year in clause for year in subject.years) or names_number(clause, subject)
+    is_vague = subject.is_one_of_several and place.is_prose and not names_release
     if patch.field == STATUS and is_vague:
         yield f"it does not say which release of {subject.title!r} it means"
     is_below = place.begins_line or not place.is_prose
     words = fact_words()[COUNTRY]
     names = [word for code in subject.countries for word in (code, *words.get(code, ()))]
-    is_beside = (
+    is_subject_near = (
         any(map(subject.is_named_in, (line, *(place.above if is_below else ()))))
         or names_number(line, subject)
         or (patch.field != COUNTRY and any(find_words(names, line)))
     )
-    if not is_beside:
+    if not is_subject_near:
         yield f"nothing beside {patch.value} names {subject.title!r}"
 
 
@@ -361,7 +366,7 @@ _ARTIST_COLUMN = re.compile(
 _MOST_BOX_LINES = 12
 _BEFORE_NAME = 5
 """The most words that may precede a name: `the English rock band`."""
-_PARTS_NAME = frozenset(["and", "of", "with", "from", "for", "by", "und", "mit", "et", "y"])
+_BEFORE_OTHER_NAME = frozenset(["and", "of", "with", "from", "for", "by", "und", "mit", "et", "y"])
 _NAME_END = re.compile(r"[^\w\s&’'-]|\s(?:from|in|on|for|with|and|aus|auf)\s")
 _MARKS_BEHIND = " ,.;:!?()[]|/\"”'’»*"
 _PAUSE = tuple(_MARKS_BEHIND[1:-2])
@@ -490,7 +495,7 @@ def _is_artist(words: Sequence[str], subject: Subject, skipped: int = _BEFORE_NA
         for name in subject.artists:
             if clauses.begins_with_name(words[at:], name):
                 return True
-        if at < len(words) and (words[at] in _PARTS_NAME or words[at].endswith(_PAUSE)):
+        if at < len(words) and (words[at] in _BEFORE_OTHER_NAME or words[at].endswith(_PAUSE)):
             return False
     return False
 
@@ -498,8 +503,8 @@ def _is_artist(words: Sequence[str], subject: Subject, skipped: int = _BEFORE_NA
 # What documents say.
 
 
-def premieres_said(documents: Iterable[SourceText]) -> Iterator[Place]:
-    """Yield the places where documents say on what record something first came out."""
+def premiere_places(documents: Iterable[SourceText]) -> Iterator[Place]:
+    """Yield the places where documents state that something first came out on a record."""
     for document in documents:
         for start, end in find_words(fact_words()[PREMIERE]["true"], document.text):
             place = Place(document, start, end)
@@ -534,8 +539,8 @@ def dates_about(
 ) -> Iterator[tuple[Mention, Place, bool]]:
     """Yield dates at which a subject may have come out, their places, and whether that is plain.
 
-    It is plain in a row or clause that names the subject, with a word for release, or in a row of a
-    label and a value.
+    A date is plain in a row or clause that names the subject, with a word for release, or in a row
+    of a label and a value.
     """
     for document in documents:
         for mention in filter(is_wanted, mentions_of(document)):

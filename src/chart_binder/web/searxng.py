@@ -1,6 +1,6 @@
 """Search with a SearXNG server: the client, and what its answers mean.
 
-httpx is loaded by the first search, because every run makes the tools.
+The first search imports httpx, because every run creates the tools and not every run searches.
 """
 
 import json
@@ -59,7 +59,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Direct:
+class DirectAnswer:
     """An answer or an infobox with facts such as `Released: 1997`; `url` is "" if unknown."""
 
     label: str
@@ -69,11 +69,11 @@ class Direct:
 
 @dataclass(frozen=True, slots=True)
 class SearchHits:
-    """Something was found; `failing` engines, such as `google (CAPTCHA)`, may have found more."""
+    """Results of a search; `failing` engines, such as `google (CAPTCHA)`, might have had more."""
 
     query: str
     hits: tuple[Hit, ...]
-    direct: tuple[Direct, ...] = ()
+    direct: tuple[DirectAnswer, ...] = ()
     failing: tuple[str, ...] = ()
 
 
@@ -86,7 +86,7 @@ class NothingFound:
 
 @dataclass(frozen=True, slots=True)
 class Degraded:
-    """No results because engines failed or results were `unreadable` (how many).
+    """No usable results, because engines failed or all `unreadable` results lack an address.
 
     This says nothing about what exists.
     """
@@ -122,7 +122,6 @@ class SearxngClient:
         return outcome(self._read(response, body), plain)
 
     def _ask(self, plain: str) -> "tuple[httpx.Response, Body]":
-
         import httpx
 
         from chart_binder.net import Deadline
@@ -254,19 +253,19 @@ def _hits(body: Mapping[str, object]) -> Iterator[Hit]:
 
     The same text from two sites counts twice, because a site may copy an honest page.
     """
-    seen: set[object] = set()
+    yielded: set[object] = set()
     for result in _objects(body.get("results")):
         url = _web_address(result.get("url"))
         title, snippet = _text(result.get("title")), _text(result.get("content"))
         keys = {normal_address(url), (registered_site(url), title, snippet) if snippet else url}
-        if url and seen.isdisjoint(keys):
-            seen |= keys
+        if url and yielded.isdisjoint(keys):
+            yielded |= keys
             dates = (_DATE.match(_text(result.get(name))) for name in ("publishedDate", "pubdate"))
             date = next((match[0] for match in dates if match), "")
             yield Hit(url, title or url, snippet, date)
 
 
-def _infoboxes(body: Mapping[str, object]) -> Iterator[Direct]:
+def _infoboxes(body: Mapping[str, object]) -> Iterator[DirectAnswer]:
     for box in _objects(body.get("infoboxes")):
         lines = [
             f"{_text(fact.get('label'))}: {_text(fact.get('value'))}"
@@ -277,10 +276,10 @@ def _infoboxes(body: Mapping[str, object]) -> Iterator[Direct]:
         links = [box.get("id"), *(link.get("url") for link in _objects(box.get("urls")))]
         url = next(filter(None, map(_web_address, links)), "")
         if lines:
-            yield Direct(f"Infobox {_text(box.get('infobox'))}".strip(), tuple(lines), url)
+            yield DirectAnswer(f"Infobox {_text(box.get('infobox'))}".strip(), tuple(lines), url)
 
 
-def _answers(body: Mapping[str, object]) -> Iterator[Direct]:
+def _answers(body: Mapping[str, object]) -> Iterator[DirectAnswer]:
     """Yield the answers of engines, without those of the server itself.
 
     The server computes what looks like a sum, and tells the time to those who ask for a song named
@@ -290,7 +289,7 @@ def _answers(body: Mapping[str, object]) -> Iterator[Direct]:
         fields = answer if isinstance(answer, dict) else {"answer": answer}
         text = _text(fields.get("answer"))
         if text and not _text(fields.get("engine")).startswith(("answerer", "plugin")):
-            yield Direct("Answer", (text,), _web_address(fields.get("url")))
+            yield DirectAnswer("Answer", (text,), _web_address(fields.get("url")))
 
 
 def _failing(body: Mapping[str, object]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Whether the structure of a page, a row, a box or a list entry, states a value of a record.
+"""Whether the structure of a page (a row, a box or a list entry) states a value of a record.
 
 A statement counts only if all of it is understood. A column, a word after the title or a name that
 the evidence does not explain makes it an ordinary passage, which takes more than one site.
@@ -170,8 +170,8 @@ def _own_types(subject: Subject) -> frozenset[str]:
 def _fits_heading(place: Place, subject: Subject) -> bool:
     """Return whether all headings above, or the page's title, may be headings of the record.
 
-    They name its type or none, and all their words are understood: below `Videos` or `With The Pell
-    Band` are other things.
+    They name its type or none, and all their words are understood: not `Videos` or `With The Pell
+    Band`.
     """
     headings = place.document.headings(place.start, of_table=False)
     texts = headings or (_without_site(place.document),)
@@ -278,7 +278,7 @@ _NO_NAMES = frozenset({"records", "record", "the", "music", "discos", "disques"}
 
 
 def _box_is_plain(place: Place, subject: Subject) -> bool:
-    """Return whether a box is the record's: it has its type or artist, and nothing of another."""
+    """Return whether a box has the record's type or artist, and nothing of another record."""
     if not _is_release_label(_label(place.line), subject):
         return False
     if not _is_explained_prose(_beside_date(place), subject):
@@ -326,8 +326,8 @@ def _is_doubted(place: Place, subject: Subject) -> bool:
         value = line.removeprefix(label) or _without_names(line, subject)
         if _is_column_of("country", label) and not _is_explained(value, subject):
             return True
-        says_of_what = _is_column_of("label", label) or clauses.doubt_in_heading(label)
-        if (label == line or not says_of_what) and clauses.doubt_in_heading(value):
+        is_explicit = _is_column_of("label", label) or clauses.doubt_in_heading(label)
+        if (label == line or not is_explicit) and clauses.doubt_in_heading(value):
             return True
     return False
 
@@ -425,9 +425,8 @@ def _type_words(subject: Subject) -> Sequence[str]:
 def _is_of_records(place: Place, subject: Subject) -> bool:
     """Return whether the line or the text above it says that records or releases are listed."""
     texts = (*place.above, place.line)
-    headings = (
-        text for text in place.above if CELLS not in text
-    )  # columns may name charts beside dates
+    # Not the names of columns, which may name charts beside dates.
+    headings = (text for text in place.above if CELLS not in text)
     if any(clauses.doubt_in_heading(_without_names(text, subject)) for text in headings):
         return False
     return any(

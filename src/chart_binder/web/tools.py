@@ -29,13 +29,13 @@ T = TypeVar("T")
 _LONGEST_SNIPPET: Final = 300
 _LONGEST_BOX: Final = 500
 _LONGEST_REASON: Final = 120
-_MOST_READ: Final = 4
+_MOST_OPENED: Final = 4
 """How many results of a search are opened and read."""
-_QUOTED: Final = "> "
+_QUOTE_MARK: Final = "> "
 _LONGEST_TITLE: Final = 120
 _MOST_SUGGESTIONS: Final = 3
 _LONGEST_QUERY: Final = 80
-_SPARE: Final = 70  # characters reserved for the last lines
+_ROOM_FOR_LAST_LINES: Final = 70  # characters reserved for the last lines
 _ROOM_FOR_OTHERS: Final = 4  # other articles take at most a fourth of an observation
 
 
@@ -57,7 +57,7 @@ def web_search(
                 raise ServiceFailedError(f"The search service {error.brief}.") from error
             match outcome:
                 case SearchHits():
-                    best = outcome.hits[: min(_MOST_READ, config.searxng.max_results)]
+                    best = outcome.hits[: min(_MOST_OPENED, config.searxng.max_results)]
                     read = _read_pages(best, run_pages(run, config, pages), config.fetch.timeout_s)
                     return search_results(outcome, read, config, query, run.about)
                 case NothingFound():
@@ -209,7 +209,7 @@ def search_results(
     hits = results.hits[: config.searxng.max_results]
     direct = [*_direct_documents(results)]
     head = "Search results:"  # the query would look like a result
-    room = config.fetch.max_chars - len(head) - _SPARE
+    room = config.fetch.max_chars - len(head) - _ROOM_FOR_LAST_LINES
     entries: list[tuple[str, Document]] = []
     for document in direct:
         where = document.address or "no address given"
@@ -244,18 +244,18 @@ def _entry(
     query: str,
     about: str,
 ) -> tuple[str, Document]:
-    """Return the text of a result and its document: passages of the page, or the snippet."""
-    bearing = f"{query} / {about}"
+    """Return a result as text and as a document: passages of its page, or its snippet."""
+    topic = f"{query} / {about}"
     if page is None or isinstance(page, FetchError):
-        snippet = " ".join(excerpt((hit.snippet,), _LONGEST_SNIPPET, bearing).lines)
+        snippet = " ".join(excerpt((hit.snippet,), _LONGEST_SNIPPET, topic).lines)
         lines = [_heading(number, hit.title, hit.url, hit.date)]
         reason = "the search engine's words" if page is None else f"not read: {page}"
         lines += [f"   ({one_line(reason, _LONGEST_REASON)}) {snippet}".rstrip()]
         return "\n".join(lines), Document(hit.url, hit.title, (), snippet, number=number)
     heading = _heading(number, page.title, page.url, page.extract.published)
-    per_line = len(_QUOTED) + 1
-    chosen = excerpt(page.extract.blocks, max(0, room - len(heading) - 1), bearing, "", per_line)
-    lines = [heading, *(f"{_QUOTED}{line}" for line in chosen.lines)]
+    per_line = len(_QUOTE_MARK) + 1
+    chosen = excerpt(page.extract.blocks, max(0, room - len(heading) - 1), topic, "", per_line)
+    lines = [heading, *(f"{_QUOTE_MARK}{line}" for line in chosen.lines)]
     return "\n".join(lines), document_of(page, chosen, number, links_of(page, about))
 
 
@@ -276,7 +276,7 @@ def _entries_that_fit(entries: Sequence[tuple[str, T]], room: int) -> Sequence[t
 
 
 def nothing_found(outcome: NothingFound) -> Observation:
-    """Return an observation that says that nothing was found, with the engines' suggestions."""
+    """Return the observation of a search without results, with the engines' suggestions."""
     instead = " or ".join(
         repr(one_line(text, _LONGEST_QUERY)) for text in outcome.suggestions[:_MOST_SUGGESTIONS]
     )

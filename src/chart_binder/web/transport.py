@@ -226,9 +226,9 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# How browsers read labels (https://encoding.spec.whatwg.org/#names-and-labels): first labels that
-# Python does not know, then codecs that are too narrow for what pages with that label contain.
-_READ_AS = {
+# The codecs that browsers use for labels (https://encoding.spec.whatwg.org/#names-and-labels). The
+# last rows replace codecs of Python that lack letters of pages with that label.
+_CODEC_OF_LABEL = {
     "x-sjis": "cp932", "windows-31j": "cp932", "x-euc-jp": "euc_jp",
     "cseucpkdfmtjapanese": "euc_jp", "x-gbk": "gb18030", "gb_2312-80": "gb18030",
     "csgb2312": "gb18030", "cn-big5": "big5", "x-x-big5": "big5", "windows-949": "cp949",
@@ -270,10 +270,10 @@ def decode_text(data: bytes, declared: str | None) -> str:
 def _codec(label: str | None) -> str | None:
     try:
         label = label.strip().lower() if label else ""
-        name = codecs.lookup(_READ_AS.get(label, label)).name
+        name = codecs.lookup(_CODEC_OF_LABEL.get(label, label)).name
     except (LookupError, ValueError):
         return None
-    name = _READ_AS.get(name, name)
+    name = _CODEC_OF_LABEL.get(name, name)
     return name if _CODEC_OF_PAGES.fullmatch(name) else None
 
 
@@ -298,12 +298,13 @@ _SAMPLE_BYTES: Final = 20_000  # bytes
 _MARKUP: Final = re.compile(rb"<[^>]*>|(?<=[>\s])[\x00-\x7f]{40,}")
 _HIGH: Final = re.compile(rb"[\x80-\xff]")
 _FEWEST_HIGH: Final = 12
-"""The fewest bytes beyond ASCII that say something about the character set."""
+"""The fewest bytes beyond ASCII from which the character set is guessed."""
 _LEAST_HIGH: Final = 0.25
 """The least share of such bytes in the text; in Western languages it is at most a tenth."""
 
 
 def _guess(data: bytes) -> str:
+    """Return the first codec in which the text has enough common letters, else Windows-1252."""
     sample = _MARKUP.sub(b" ", data[:_SAMPLE_BYTES])
     high = len(_HIGH.findall(sample))
     if high < max(_FEWEST_HIGH, _LEAST_HIGH * len(sample)):
@@ -325,5 +326,5 @@ _COMMON_LETTERS: Final = (
     ("cp1251", 0.7, "utf-16-be", b"\x04\x30", b"\x04\x5f"),  # small letters
     ("koi8-r", 0.7, "utf-16-be", b"\x04\x30", b"\x04\x5f"),
 )
-"""Codecs in the order of trial: Korean text may look Chinese, but not the reverse. For each, the
-least share of common letters, and a codec with the first and last common letter in its order."""
+"""The codecs in the order of trial: Korean text may look Chinese, but not the reverse. A row has a
+codec, the least share of common letters, and their range as bytes of a second codec."""

@@ -31,7 +31,7 @@ _PARTS: Final = {9: 1, 10: 2, 11: 3}
 _GREGORIAN: Final = "Q1985727"
 _WIKI: Final = re.compile(r"([a-z_]{2,20})wiki")
 _LONGEST_NAME: Final = 120
-_MOST_TITLES: Final = 500
+_MOST_NAMES: Final = 500
 
 
 class _Text(msgspec.Struct, frozen=True):
@@ -85,7 +85,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class WikidataItem:
-    """What an item says about a record.
+    """The statements of an item about a record.
 
     `types` are primary types of MusicBrainz or `Song`, `group_ids` are release groups of
     MusicBrainz, and `articles` are titles at Wikipedia by language. If `date` is None, `problem`
@@ -131,7 +131,7 @@ def _item(address: str, entity: _Entity) -> WikidataItem:
         address,
         one_line(label.value, _LONGEST_NAME),
         one_line(descriptions["en"].value, _LONGEST_NAME) if "en" in descriptions else "",
-        list(names)[:_MOST_TITLES],
+        list(names)[:_MOST_NAMES],
         frozenset(kind for kind, ids in LINKED_WORDS["classes"].items() if classes & {*ids}),
         frozenset(group.lower() for group in _values(claims.get(GROUP_ID, ()), str)),
         {

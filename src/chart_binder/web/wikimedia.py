@@ -65,7 +65,7 @@ class JsonServer:
 # Wikipedia.
 
 LANGUAGE: Final = re.compile(r"[a-z]{2,12}(?:-[a-z]{2,12}){0,3}")
-"""The name of a Wikipedia below wikipedia.org: `en`, `simple`, `zh-yue`, `be-tarask`."""
+"""The subdomain of a Wikipedia: `en`, `simple`, `zh-yue`, `be-tarask`."""
 _LONGEST_QUERY: Final = 200
 _NOT_THERE: Final = frozenset({"missingtitle", "invalidtitle", "pagecannotexist"})
 _SYNTAX: Final = re.compile(r'(?<!\S)([-!~][^\s"]*)')
@@ -152,14 +152,13 @@ class Wikipedia:
         exact = [title for title in titles if fold(title) == fold(query.strip())]
         for title in [*exact, *titles]:
             if page := self._page(title, deadline):
-                others = {other: self.address(other) for other in titles if other != title}
+                others = {hit: self.address(hit) for hit in titles if hit != title}
                 return Lookup(page, others)
         return Lookup(None)
 
     def _search(self, query: str, deadline: Deadline) -> tuple[_Article, ...]:
-        words = _SYNTAX.sub(
-            r'"\1"', one_line(query)[:_LONGEST_QUERY]
-        )  # -word means "not that word"
+        # Unquoted, `-word` would exclude the word.
+        words = _SYNTAX.sub(r'"\1"', one_line(query)[:_LONGEST_QUERY])
         results = self._ask({**_SEARCH, "srsearch": words}, deadline).query
         return results.search if results else ()
 
