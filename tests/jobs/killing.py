@@ -35,7 +35,7 @@ def main(folder: Path, rounds: int, seed: int) -> None:
     sounds = {file: audio_hash(file) for file in files}
     with open_store(url) as store:
         store.journal.open_intents()
-    found: Counter[str] = Counter()
+    findings: Counter[str] = Counter()
     for number in range(rounds):
         reader, writer = os.pipe()
         child = os.fork()
@@ -47,8 +47,8 @@ def main(folder: Path, rounds: int, seed: int) -> None:
         time.sleep(chance.random() * LONGEST_S)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        found.update(_mended(url, folder, sounds))
-    sys.stdout.write(json.dumps(found))
+        findings.update(_mended(url, folder, sounds))
+    sys.stdout.write(json.dumps(findings))
 
 
 def _write_for_ever(url: str, files: list[Path], number: int, writer: int) -> None:
@@ -57,9 +57,9 @@ def _write_for_ever(url: str, files: list[Path], number: int, writer: int) -> No
         os.write(writer, b".")
         for turn in range(1_000_000):
             run = WritingRun(store, new_run("write"))
-            said = f"{number}.{turn} " * (1 + turn % 40)  # in the padding, and beyond it
+            comment = f"{number}.{turn} " * (1 + turn % 40)  # in the padding, and beyond it
             for file in files:
-                run.save(file, partial(with_fields, fields={"album": (said,)}), None)
+                run.save(file, partial(with_fields, fields={"album": (comment,)}), None)
             if turn % 2:
                 for file in files:
                     last = islice(only_done(store.journal.of_path(path_bytes(file))), 1)
@@ -68,26 +68,26 @@ def _write_for_ever(url: str, files: list[Path], number: int, writer: int) -> No
 
 
 def _mended(url: str, folder: Path, sounds: dict[Path, str]) -> list[str]:
-    found = ["kills"]
+    findings = ["kills"]
     with open_store(url) as store:
-        found += [f"open intents: {len(store.journal.open_intents())}"]
+        findings += [f"open intents: {len(store.journal.open_intents())}"]
         for line in (*repair_journal(store), *clean_folder(folder / "audio")):
-            found.append("said: " + line.split(": ", 1)[1])
+            findings.append("said: " + line.split(": ", 1)[1])
         if store.journal.open_intents():
-            found.append("BAD: an intent is still open")
+            findings.append("BAD: an intent is still open")
         if len(list((folder / "audio").iterdir())) != len(sounds):
-            found.append("BAD: a temporary file is left")
+            findings.append("BAD: a temporary file is left")
         for file, sound in sounds.items():
             if audio_hash(file) != sound:
-                found.append("BAD: audio")
+                findings.append("BAD: audio")
             read_tag_set(file)
-            found.append(f"a file is {verify(store, file).finding}")
+            findings.append(f"a file is {verify(store, file).finding}")
             states = [write.state for write in store.journal.of_path(path_bytes(file))]
             if WriteState.INTENDED in states:
-                found.append("BAD: journal")
+                findings.append("BAD: journal")
             if not _is_as_recorded(store, file):
-                found.append("BAD: bytes")
-    return found
+                findings.append("BAD: bytes")
+    return findings
 
 
 def _is_as_recorded(store: Store, file: Path) -> bool:

@@ -30,21 +30,21 @@ def main(folder: Path, hostname: str, rounds: int, seed: int) -> None:
     """Print what was found after each of the kills, counted."""
     chance = random.Random(seed)
     sounds = {file.name: audio_hash(file) for file in (folder / "pristine").iterdir()}
-    found: Counter[str] = Counter()
+    findings: Counter[str] = Counter()
     number = 0
-    while found["kills"] < rounds:
+    while findings["kills"] < rounds:
         config = _afresh(folder, hostname, number)
         number += 1
         child = _started(folder, config)
-        while not _ended_within(child, _until(chance) if found["kills"] < rounds else PATIENT_S):
+        while not _ended_within(child, _until(chance) if findings["kills"] < rounds else PATIENT_S):
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-            found["kills"] += 1
-            found.update(_standing(folder, config, sounds))
+            findings["kills"] += 1
+            findings.update(_standing(folder, config, sounds))
             child = _started(folder, config)
-        found["completed"] += 1
-        found.update(_complete(folder, config, sounds))
-    sys.stdout.write(json.dumps(found))
+        findings["completed"] += 1
+        findings.update(_complete(folder, config, sounds))
+    sys.stdout.write(json.dumps(findings))
 
 
 def _until(chance: random.Random) -> float:
@@ -77,8 +77,8 @@ def _ended_within(child: int, seconds: float) -> bool:
     """Wait for a run; one that fails ends the proof."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        known, status = os.waitpid(child, os.WNOHANG)
-        if known:
+        answer, status = os.waitpid(child, os.WNOHANG)
+        if answer:
             assert os.waitstatus_to_exitcode(status) == 0, status
             return True
         time.sleep(0.002)
@@ -87,35 +87,35 @@ def _ended_within(child: int, seconds: float) -> bool:
 
 def _standing(folder: Path, config: Config, sounds: dict[str, str]) -> list[str]:
     """Say what a killed run left, before another begins."""
-    found = [f"decisions kept: {min(1, len(_decided(config)))}+"]
+    findings = [f"decisions kept: {min(1, len(_decided(config)))}+"]
     for name, sound in sounds.items():
         file = folder / "music" / name
         if audio_hash(file) != sound:
-            found.append("BAD: audio")
+            findings.append("BAD: audio")
         read_tag_set(file)
     if any(count > 1 for count in _decided(config).values()):
-        found.append("BAD: a decision was kept twice")
-    return found
+        findings.append("BAD: a decision was kept twice")
+    return findings
 
 
 def _complete(folder: Path, config: Config, sounds: dict[str, str]) -> list[str]:
     """Say what a run that came to its end left."""
-    found = _standing(folder, config, sounds)
+    findings = _standing(folder, config, sounds)
     counts = _decided(config)
     music = folder / "music"
     with open_store(config.store.url) as store:
         if list(repair_journal(store)):
-            found.append("BAD: something was left to repair")
+            findings.append("BAD: something was left to repair")
         for name in sounds:
             writes = store.journal.of_path(path_bytes(music / name))
             hashes = {write.tags_after_hash for write in writes if write.state == "done"}
             if read_tag_set(music / name).hash not in hashes:
-                found.append("BAD: tags are not as the journal says")
+                findings.append("BAD: tags are not as the journal says")
             if counts.get(os.fsencode(music / name)) != 1:
-                found.append("BAD: not decided once")
+                findings.append("BAD: not decided once")
     if {file.name for file in music.iterdir()} != set(sounds):
-        found.append("BAD: a temporary file is left")
-    return found
+        findings.append("BAD: a temporary file is left")
+    return findings
 
 
 def _decided(config: Config) -> Counter[bytes]:
@@ -123,8 +123,8 @@ def _decided(config: Config) -> Counter[bytes]:
     if not place.exists():
         return Counter()
     with closing(sqlite3.connect(place)) as database:
-        known = database.execute("SELECT name FROM sqlite_schema WHERE name = 'decisions'")
-        if not known.fetchall():
+        answer = database.execute("SELECT name FROM sqlite_schema WHERE name = 'decisions'")
+        if not answer.fetchall():
             return Counter()
         return Counter(dict(database.execute("SELECT path, count(*) FROM decisions GROUP BY path")))
 

@@ -228,14 +228,14 @@ def seen(path: Path, *, with_id3v1: bool = False) -> Seen:
         with suppress(mutagen.MutagenError):
             audio: Any = mutagen.File(path)
             tags = (audio.tags if audio else None) or {}
-    found: Seen = {}
+    result: Seen = {}
     for key, value in tags.items():
         texts = getattr(value, "text", value)
         every = texts if isinstance(texts, list) else [texts]
         # mutagen adds seconds to a time that has none.
         name = "TXXX:RELEASEDATE" if key == "TDRL" else key.upper()
-        found[name] = tuple(_SECONDS.sub(r"\1", str(text)[:_LONGEST]) for text in every)
-    return found
+        result[name] = tuple(_SECONDS.sub(r"\1", str(text)[:_LONGEST]) for text in every)
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,15 +331,15 @@ def main(step: int) -> None:
         folder = Path(name)
         for label, original, edit, policy in combinations(folder, step):
             place = Path(tempfile.mkdtemp(dir=folder))
-            found = outcome(store, original, place, POLICIES[policy], edit.save)
+            result = outcome(store, original, place, POLICIES[policy], edit.save)
             shutil.rmtree(place)
-            if found is None:
+            if result is None:
                 continue
-            texts = list(found.differences())
+            texts = list(result.differences())
             kind = "differs" if texts else "equal"
-            if found.report.status not in ("undone", "unchanged") or found.report.kept_keys:
-                kind += f", {found.report.status}, {len(found.report.kept_keys)} kept"
-                texts += [str(found.report.why), *(key.field for key in found.report.kept_keys)]
+            if result.report.status not in ("undone", "unchanged") or result.report.kept_keys:
+                kind += f", {result.report.status}, {len(result.report.kept_keys)} kept"
+                texts += [str(result.report.why), *(key.field for key in result.report.kept_keys)]
             counts[edit.name, kind] += 1
             if texts:
                 print(f"{label} | {edit.name} | {policy}: {'; '.join(texts)}")  # noqa: T201

@@ -127,20 +127,20 @@ def test_an_answer_stands_as_long_as_a_batch_would_not_ask_again(
     causes: tuple[DriftCause, ...],
 ) -> None:
     model = Model(SINGLE) if name else None
-    found = drift(store, song, model, name, rules)
-    assert (found.state, found.causes) == (state, causes)
+    result = drift(store, song, model, name, rules)
+    assert (result.state, result.causes) == (state, causes)
     assert model is None or model.asked == 0
-    assert found.after is None or (found.after.crg_mbid == ALBUM) == (rules is RULES)
+    assert result.after is None or (result.after.crg_mbid == ALBUM) == (rules is RULES)
 
 
 def test_another_models_answer_to_the_same_evidence_is_a_difference(
     store: Store, song: Path, tmp_path: Path
 ) -> None:
     decide(store, tmp_path / "other.flac", OPEN, Model(SINGLE), "qwen")
-    found = drift(store, song, Model(), "qwen")
-    assert (found.state, found.causes) == (DriftState.DIFFERS, (DriftCause.MODEL,))
-    assert found.after is not None
-    assert found.after.crg_mbid == SINGLE
+    result = drift(store, song, Model(), "qwen")
+    assert (result.state, result.causes) == (DriftState.DIFFERS, (DriftCause.MODEL,))
+    assert result.after is not None
+    assert result.after.crg_mbid == SINGLE
     assert drift(store, song, Model(), "llama").state is DriftState.UNCHANGED
 
 
@@ -153,10 +153,10 @@ def test_a_failed_look_up_is_made_good_by_the_evidence_before_it(
     decide(store, path, bundle)
     decide(store, path, LookupFailedError("down"))
     assert record_of(store, path).state == "error", "its tags are others"
-    found = drift(store, path)
-    assert (found.state, found.causes) == (DriftState.DIFFERS, (DriftCause.EVIDENCE,))
-    assert found.after is not None
-    assert found.after.crg_mbid == ALBUM
+    result = drift(store, path)
+    assert (result.state, result.causes) == (DriftState.DIFFERS, (DriftCause.EVIDENCE,))
+    assert result.after is not None
+    assert result.after.crg_mbid == ALBUM
 
 
 def test_a_file_that_never_had_evidence_is_never_decided(store: Store, tmp_path: Path) -> None:

@@ -117,12 +117,12 @@ FIRSTS: list[tuple[str, dict[str, Any] | None, dict[str, Any] | None, set[str]]]
 
 
 @pytest.mark.parametrize(
-    ("found", "expected", "wrong"), [pytest.param(*row[1:], id=row[0]) for row in FIRSTS]
+    ("actual", "expected", "wrong"), [pytest.param(*row[1:], id=row[0]) for row in FIRSTS]
 )
 def test_a_first_release_is_held_against_the_expected_one(
-    found: dict[str, Any] | None, expected: dict[str, Any] | None, wrong: set[str]
+    actual: dict[str, Any] | None, expected: dict[str, Any] | None, wrong: set[str]
 ) -> None:
-    first = None if found is None else msgspec.structs.replace(FIRST, **found)
+    first = None if actual is None else msgspec.structs.replace(FIRST, **actual)
     wanted = None if expected is None else WANTED | expected
     report = scored(changed(first_release=first), crg_mbid="A", first_release=wanted)
     counts = msgspec.structs.asdict(report.first_release)
@@ -133,9 +133,9 @@ def test_a_first_release_is_held_against_the_expected_one(
 
 def test_a_first_release_is_scored_as_far_as_it_is_expected() -> None:
     group_only = {key: value for key, value in WANTED.items() if key != "release_group_mbid"}
-    other = changed(first_release=msgspec.structs.replace(FIRST, release_group_mbid="A"))
-    assert scored(other, crg_mbid="A", first_release=group_only).status == 0
-    assert scored(other, crg_mbid="A").first_release.cases == 0
+    regrouped = changed(first_release=msgspec.structs.replace(FIRST, release_group_mbid="A"))
+    assert scored(regrouped, crg_mbid="A", first_release=group_only).status == 0
+    assert scored(regrouped, crg_mbid="A").first_release.cases == 0
     failed = scored(Decision(State.ERROR, error="no model"), crg_mbid="A", first_release=WANTED)
     assert (failed.first_release.cases, failed.first_release.right) == (1, 0)
 
@@ -151,13 +151,13 @@ def test_rules_have_a_row_each_and_where_no_model_was_asked_none_decided() -> No
     }
     assert (report.crg.accuracy, report.rr.precision) == (2 / 3, 1.0)
     failed = scored(msgspec.structs.replace(OPEN, state=State.ERROR, error="no model"), **ALL)
-    assert [(each.expected, each.decided) for each in failed.rules] == [(1, 0), (1, 0)]
+    assert [(row.expected, row.decided) for row in failed.rules] == [(1, 0), (1, 0)]
 
 
 def test_a_name_that_two_lines_have_is_refused_with_both() -> None:
     lines = [line(name="x", **ALL), b"", line(**ALL), line(**ALL), line(name="x", **ALL)]
     *_, last = read = list(read_golden(lines))
-    assert [isinstance(one, GoldenCase) for one in read] == [True, True, True, False]
+    assert [isinstance(item, GoldenCase) for item in read] == [True, True, True, False]
     assert isinstance(last, InvalidLine)
     assert (last.line, last.problem) == (5, "id: line 1 has 'x' too")
 
@@ -198,16 +198,16 @@ def test_a_name_that_two_lines_have_is_refused_with_both() -> None:
     ],
 )  # fmt: skip
 def test_a_defect_is_told_with_its_place(text: bytes, says: str) -> None:
-    (one,) = read_golden([text])
-    assert isinstance(one, InvalidLine)
-    assert says in one.problem
+    (item,) = read_golden([text])
+    assert isinstance(item, InvalidLine)
+    assert says in item.problem
 
 
-@pytest.mark.parametrize("written", [str.upper, str.lower])
-def test_ids_in_capitals_are_the_same_ids(written: Callable[[str], str]) -> None:
-    known = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
-    golden_id, found = written(known), written(known).swapcase()
-    decision = changed(crg_mbid=found, rr_mbid=found)
+@pytest.mark.parametrize("spell", [str.upper, str.lower])
+def test_ids_in_capitals_are_the_same_ids(spell: Callable[[str], str]) -> None:
+    mbid = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
+    golden_id, actual = spell(mbid), spell(mbid).swapcase()
+    decision = changed(crg_mbid=actual, rr_mbid=actual)
     report = scored(decision, crg_mbid=f" {golden_id}", rr_acceptable=[golden_id])
     assert (report.crg.right, report.rr.right) == (1, 1)
 
@@ -305,28 +305,28 @@ def test_years_are_compared_and_shares_counted() -> None:
         ListedYear(n + 2, "X", title or "-", 1977) for n, title in enumerate(titles)
     ]
     rows[-1] = InvalidLine(7, "no row")
-    seen: list[int] = []
+    lines: list[int] = []
     report = compare_years(
-        rows, bundle_of, Pipeline(RulesConfig()), worst=2, on_row=lambda _: seen.append(1)
+        rows, bundle_of, Pipeline(RulesConfig()), worst=2, on_row=lambda _: lines.append(1)
     )
-    assert (report.rows, report.share_decided, len(seen)) == (5, 0.8, 5)
+    assert (report.rows, report.share_decided, len(lines)) == (5, 0.8, 5)
     decided, certain = report.decided, report.certain
     assert (decided.rows, decided.exact, decided.within_one, decided.more_than_two) == (4, 1, 2, 2)
     assert (decided.exact_share, decided.more_than_two_share) == (0.25, 0.5)
     assert (certain.rows, certain.exact, certain.within_one, certain.more_than_two) == (3, 1, 2, 1)
-    assert [(one.row.line, one.off) for one in report.worst] == [(5, 27), (4, 3)]
+    assert [(item.row.line, item.off) for item in report.worst] == [(5, 27), (4, 3)]
     assert (report.not_found, report.undated, report.failed, report.status) == (1, 0, 0, 1)
-    assert [one.problem for one in report.without_year] == ["nobody knows it"]
+    assert [item.problem for item in report.without_year] == ["nobody knows it"]
 
 
 def test_no_more_is_asked_after_three_failures_in_a_row() -> None:
-    asked: list[str] = []
+    titles: list[str] = []
 
     def gather(tags: TrackTags) -> EvidenceBundle:
-        asked.append(tags.title or "")
+        titles.append(tags.title or "")
         return bundle_of(tags)
 
     rows = [ListedYear(n, "X", "failing", 1977) for n in range(2, 9)]
     report = compare_years(rows, gather, Pipeline(RulesConfig()), worst=9)
-    assert (len(asked), report.failed, report.status) == (3, 7, 1)
+    assert (len(titles), report.failed, report.status) == (3, 7, 1)
     assert "3 look-ups in a row had failed" in (report.without_year[-1].problem or "")

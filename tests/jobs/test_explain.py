@@ -31,7 +31,7 @@ def adjudicated(
 
 
 def reasons(case: Case) -> dict[str, str]:
-    return {one.title: one.why_not for one in why_not(case, RULES)}
+    return {item.title: item.why_not for item in why_not(case, RULES)}
 
 
 OPERA, HITS = "A Night at the Opera", "compilation (1981-11-03): 6 years later than the album"
@@ -65,10 +65,10 @@ REASONS: list[tuple[str, str, tuple[Fact, ...], str, dict[str, str]]] = [
 def test_a_candidate_lost_by_the_rules_or_by_the_models_word(
     crg: str, facts: tuple[Fact, ...], why: str, expected: dict[str, str]
 ) -> None:
-    found = reasons(adjudicated(year_only_single(), crg, *facts, outcome=Outcome.REVIEW, why=why))
-    assert len(found) == 2 + (crg == "elsewhere")
+    texts = reasons(adjudicated(year_only_single(), crg, *facts, outcome=Outcome.REVIEW, why=why))
+    assert len(texts) == 2 + (crg == "elsewhere")
     for title, reason in expected.items():
-        assert found[title].endswith(reason)
+        assert texts[title].endswith(reason)
 
 
 def test_a_recording_that_is_left_out_is_neither_a_rival_of_itself_nor_a_reason() -> None:
@@ -81,20 +81,20 @@ def test_a_recording_that_is_left_out_is_neither_a_rival_of_itself_nor_a_reason(
 
 
 def test_of_every_golden_open_case_each_other_candidate_has_one_line() -> None:
-    seen = 0
+    count = 0
     for case in CASES.values():
         before = decide_bundle(Pipeline(RULES), read_bundle(case["bundle"]))
         if not isinstance(before.verdict, Open) or before.verdict.proposal:
             continue
         refused = adjudicated(case["bundle"], None, outcome=Outcome.REJECTED)
         assert why_not(refused, RULES) == before.verdict.rivals
-        all_of_them = [one.release_group for one in before.verdict.rivals]
+        all_of_them = [item.release_group for item in before.verdict.rivals]
         for crg in all_of_them:
             lost = why_not(adjudicated(case["bundle"], crg), RULES)
-            assert sorted([crg, *(one.release_group for one in lost)]) == sorted(all_of_them)
-            assert all(one.why_not.partition(": ")[2] for one in lost)
-            seen += 1
-    assert seen >= 20
+            assert sorted([crg, *(item.release_group for item in lost)]) == sorted(all_of_them)
+            assert all(item.why_not.partition(": ")[2] for item in lost)
+            count += 1
+    assert count >= 20
 
 
 def evidence(text: str) -> EvidenceBundle:
@@ -124,15 +124,15 @@ def test_each_date_names_its_release() -> None:
     (album, single) = appearances(
         evidence("A album 1974-11@DE 1974@US 1974-11@GB 1980 1974-10/promo; S single group:1975")
     )
-    assert [(one.date, one.release, one.said, one.others) for one in album.sources] == [
+    assert [(item.date, item.release, item.said, item.others) for item in album.sources] == [
         ("1974", "A.2", "US", 0), ("1974-11", "A.1", "DE", 1),
     ]  # fmt: skip
-    assert [(one.date, one.status) for one in album.aside] == [("1974-10", "Promotion")]
-    assert [(one.date, one.release) for one in single.sources] == [("1975", None)]
+    assert [(item.date, item.status) for item in album.aside] == [("1974-10", "Promotion")]
+    assert [(item.date, item.release) for item in single.sources] == [("1975", None)]
 
 
 def test_the_first_and_last_days_of_the_calendar_are_days() -> None:
-    made = evidence("S single 0001-01-01; A album 0001-02; L live 9999-12-31; C compilation 0001")
-    assert [one.since and one.since.isoformat() for one in appearances(made)] == [
+    bundle = evidence("S single 0001-01-01; A album 0001-02; L live 9999-12-31; C compilation 0001")
+    assert [item.since and item.since.isoformat() for item in appearances(bundle)] == [
         "0001-01-01", "0001-01-01", "0001-02-01", "9999-12-31",
     ]  # fmt: skip

@@ -58,23 +58,23 @@ def test_a_second_run_at_a_file_waits_and_finds_it_written(store: Store, song: P
             assert not wait(waiting, 0.2).done
 
         saved, _ = first.save(song, _changed, None, meanwhile)
-        found, write = waiting[0].result(10)
-        assert (saved.changed, found.changed, write) == (True, False, None)
-        (kept,) = store.journal.of_path(path_bytes(song))
-    assert (kept.run_id, kept.state) == (first.run.id, WriteState.DONE)
+        outcome, write = waiting[0].result(10)
+        assert (saved.changed, outcome.changed, write) == (True, False, None)
+        (record,) = store.journal.of_path(path_bytes(song))
+    assert (record.run_id, record.state) == (first.run.id, WriteState.DONE)
 
 
 def test_a_store_that_fails_says_that_the_tags_are_new(
     store: Store, song: Path, tmp_path: Path
 ) -> None:
-    with closing(sqlite3.connect(tmp_path / "store.db")) as other:
-        other.execute(
+    with closing(sqlite3.connect(tmp_path / "store.db")) as connection:
+        connection.execute(
             "CREATE TRIGGER worn_out BEFORE UPDATE ON writes BEGIN SELECT RAISE(ABORT, 'no'); END"
         )
         run = WritingRun(store, new_run("write"))
         with pytest.raises(StoreError, match="has its new tags"):
             run.save(song, _changed, None)
-        other.execute("DROP TRIGGER worn_out")
+        connection.execute("DROP TRIGGER worn_out")
         assert list(repair_journal(store)) == [
             f"{song}: a run was cut short after it wrote the tags; the journal has them now"
         ]

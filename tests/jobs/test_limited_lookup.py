@@ -16,7 +16,7 @@ DOWN, ABSENT, UNREADABLE = LookupFailedError("down"), NothingFoundError("absent"
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "asked"),
+    ("outcomes", "tries"),
     [
         ((DOWN, DOWN, DOWN, None), 3),
         ((DOWN, DOWN, None, DOWN, DOWN, None), 6),
@@ -24,7 +24,7 @@ DOWN, ABSENT, UNREADABLE = LookupFailedError("down"), NothingFoundError("absent"
         ((DOWN, UNREADABLE, DOWN, UNREADABLE, DOWN, None), 5),  # which says nothing of a service
     ],
 )
-def test_three_failures_end_look_ups(outcomes: tuple[CanonError | None, ...], asked: int) -> None:
+def test_three_failures_end_look_ups(outcomes: tuple[CanonError | None, ...], tries: int) -> None:
     coming: Iterator[CanonError | None] = iter(outcomes)
 
     def gather(_: Path) -> EvidenceBundle:
@@ -36,7 +36,7 @@ def test_three_failures_end_look_ups(outcomes: tuple[CanonError | None, ...], as
     for _ in outcomes:
         with suppress(CanonError):
             look_up(Path("song.flac"))
-    assert len(outcomes) - len(list(coming)) == asked
-    if asked == 3:
+    assert len(outcomes) - len(list(coming)) == tries
+    if tries == 3:
         with pytest.raises(LookupFailedError, match=r"3 look-ups in a row .*: down"):
             look_up(Path("song.flac"))

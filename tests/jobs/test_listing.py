@@ -90,7 +90,7 @@ def names(rows: list[ListedDecision]) -> list[str]:
     return [Path(row.path).stem for row in rows]
 
 
-@pytest.mark.parametrize(("query", "outcome"), CASES, ids=[each[0] for each in CASES])
+@pytest.mark.parametrize(("query", "outcome"), CASES, ids=[case[0] for case in CASES])
 def test_a_query_finds_its_decisions_or_says_what_is_wrong(
     library: Store, query: str, outcome: str
 ) -> None:
@@ -137,8 +137,8 @@ def test_the_interval_is_wilsons(count: int, of: int) -> None:
 
 def test_verdicts_give_the_share_of_errors_by_rule(library: Store) -> None:
     rows = found(library, "state:decided")
-    said = (AuditVerdict.RIGHT, AuditVerdict.WRONG, AuditVerdict.UNSURE)
-    for row, verdict in zip(rows, said, strict=True):
+    verdicts = (AuditVerdict.RIGHT, AuditVerdict.WRONG, AuditVerdict.UNSURE)
+    for row, verdict in zip(rows, verdicts, strict=True):
         save_audit(library, row, AuditVerdict.WRONG)  # and thought better of
         save_audit(library, row, verdict)
     put(library, "a/queen", case_of("lead-bohemian", {}))  # decided again, and alike
@@ -153,8 +153,8 @@ def test_verdicts_give_the_share_of_errors_by_rule(library: Store) -> None:
 
 def test_a_smart_playlist_has_conditions_on_tags() -> None:
     query = read_query(["artist:Beyoncé -album:Live decade:1990s year:..1979,1985"])
-    made = smart_playlist(query, "Ninety")
-    assert json.loads(json.dumps(made)) == {
+    playlist = smart_playlist(query, "Ninety")
+    assert json.loads(json.dumps(playlist)) == {
         "name": "Ninety",
         "all": [
             {"gt": {"originalyear": 0}},

@@ -210,10 +210,10 @@ def test_two_keys_that_taglib_saves_as_one_are_put_back(
     before = seen(path)
     record = write(store, path, POLICIES["move"])
     assert record is not None
-    written = seen(path)
+    fields = seen(path)
     with taglib.File(path) as file:
         file.save()
-    assert len(seen(path)) < len(written)
+    assert len(seen(path)) < len(fields)
     assert undo(store, record).kept_keys == ()
     assert seen(path) == before
 
@@ -311,10 +311,10 @@ def test_a_tag_of_nothing_but_a_copy_of_what_was_written_is_removed(
     before = seen(path)
     record = write(store, path, {"release_mbid": WANTED["release_mbid"]})
     assert record is not None
-    written = seen(path)
+    fields = seen(path)
     audio = container.opener(path)
     container.write(audio, [(copy, WANTED["release_mbid"])])
-    assert len(seen(path)) == len(written) + 1
+    assert len(seen(path)) == len(fields) + 1
     assert undo(store, record).kept_keys == ()
     assert seen(path) == before
 

@@ -54,12 +54,12 @@ def proposing(
     bundle: EvidenceBundle = BUNDLE, crg: str = ALBUM, rr: str | None = None, *,
     confidence: float = 0.7, model: str = "m", state: State = State.REVIEW,
 ) -> Case:  # fmt: skip
-    known = evidence_hash(bundle)
+    digest = evidence_hash(bundle)
     result = AdjudicationResult(
-        Outcome.REVIEW, crg, rr, 0.5, confidence, model_id=model, evidence_hash=known
+        Outcome.REVIEW, crg, rr, 0.5, confidence, model_id=model, evidence_hash=digest
     )
     shown = crg if state is State.REVIEW else None
-    decision = Decision(state, "llm", shown, evidence_hash=known, adjudication=result)
+    decision = Decision(state, "llm", shown, evidence_hash=digest, adjudication=result)
     return Case(decision, bundle)
 
 
@@ -106,9 +106,9 @@ def test_what_the_rules_propose_by_cut_evidence_can_be_accepted(store: Store, pu
         raise AssertionError("no fact makes such evidence whole")
 
     pipeline = Pipeline(RULES, SimpleNamespace(adjudicate=never))
-    made = decide_bundle(pipeline, cut)
-    assert (made.decision.state, made.decision.decided_by) == (State.REVIEW, "rules")
-    case = put("a", made)
+    decided = decide_bundle(pipeline, cut)
+    assert (decided.decision.state, decided.decision.decided_by) == (State.REVIEW, "rules")
+    case = put("a", decided)
     assert case.proposal is not None
     assert (case.proposal.crg_mbid, case.proposal.label) == (ALBUM, "C2")
     ruled = accept(store, case, RULES)
@@ -129,11 +129,11 @@ def test_what_the_rules_propose_by_cut_evidence_can_be_accepted(store: Store, pu
     ],
 )
 def test_what_cannot_be_accepted_is_named(store: Store, put: Put, case: Case, problem: str) -> None:
-    made = put("a", case)
+    decided = put("a", case)
     with pytest.raises(CanonError, match=problem):
-        accept(store, made, RULES)
+        accept(store, decided, RULES)
     assert store.overrides.all() == {}
-    assert store.verdicts.history(made.record.id) == ()
+    assert store.verdicts.history(decided.record.id) == ()
 
 
 def test_a_proposed_release_of_another_group_is_left_to_the_rules(store: Store, put: Put) -> None:
@@ -145,8 +145,8 @@ def test_a_proposed_release_of_another_group_is_left_to_the_rules(store: Store, 
 
 
 def test_of_several_recordings_on_the_record_one_must_be_named(store: Store, put: Put) -> None:
-    other = msgspec.structs.replace(RECORDING, mb_recording_id=OTHER)
-    case = put("a", proposing(with_recordings(RECORDING, other)))
+    second = msgspec.structs.replace(RECORDING, mb_recording_id=OTHER)
+    case = put("a", proposing(with_recordings(RECORDING, second)))
     with pytest.raises(CanonError, match="several recordings are possible: name one with --rec"):
         accept(store, case, RULES)
     with pytest.raises(CanonError, match=r"cannot be the file's; allowed: .*, "):
@@ -177,29 +177,29 @@ def test_a_second_verdict_takes_the_place_of_the_first(store: Store, put: Put) -
     assert reject(store, case, "no").files == 2
     assert store.overrides.all() == {}
     assert queue(store) == []
-    other = reject(store, case, "the single", PersonChoice(SINGLE))
-    assert [each.crg_mbid for each in store.overrides.all().values()] == [SINGLE]
+    second = reject(store, case, "the single", PersonChoice(SINGLE))
+    assert [override.crg_mbid for override in store.overrides.all().values()] == [SINGLE]
     third = keep(store, case)
     assert "is removed: C1 'Bohemian Rhapsody', said 2" in third.notes[0]
     store.verdicts.take_back(third.saved)
-    assert [each.crg_mbid for each in store.overrides.all().values()] == [SINGLE]
-    assert store.verdicts.history(case.record.id)[0] == other.saved.verdicts[0]
+    assert [override.crg_mbid for override in store.overrides.all().values()] == [SINGLE]
+    assert store.verdicts.history(case.record.id)[0] == second.saved.verdicts[0]
 
 
 def test_another_override_is_not_replaced_unasked(store: Store, put: Put, tmp_path: Path) -> None:
     accept(store, put("copy", proposing()), RULES, "heard it")
     renamed = msgspec.structs.replace(RECORDING, title="Bohemian Rhapsody (2011 mix)")
-    other = put("other", proposing(with_recordings(renamed), SINGLE))
+    second = put("other", proposing(with_recordings(renamed), SINGLE))
     (first,) = store.overrides.all().values()
     when = local_time(first.set_at_utc)
-    said = rf"decided otherwise .* C2 .*, said {when} \(heard it\), .*copy too; --repl"
-    with pytest.raises(CanonError, match=said):
-        accept(store, other, RULES)
+    text = rf"decided otherwise .* C2 .*, said {when} \(heard it\), .*copy too; --repl"
+    with pytest.raises(CanonError, match=text):
+        accept(store, second, RULES)
     with pytest.raises(CanonError, match="--replace"):
-        reject(store, other, "no", PersonChoice(RECORDING.groups[2].mb_rg_id))
+        reject(store, second, "no", PersonChoice(RECORDING.groups[2].mb_rg_id))
     assert list(store.overrides.all().values()) == [first]
-    ruled = accept(store, other, RULES, replaces=True)
-    assert [each.crg_mbid for each in store.overrides.all().values()] == [SINGLE]
+    ruled = accept(store, second, RULES, replaces=True)
+    assert [override.crg_mbid for override in store.overrides.all().values()] == [SINGLE]
     assert "in place of C2" in ruled.notes[0]
     assert f"applies to {tmp_path / 'copy'} too" in ruled.notes[0]
 
@@ -252,12 +252,12 @@ ON_31_OCTOBER = Fact(
 def answered(outcome: Outcome, *facts: Fact, checks: tuple[Check, ...] = ()) -> Case:
     """Return the open case with a model's answer."""
     result = AdjudicationResult(outcome, ALBUM, None, 0.5, facts=facts, checks=checks)
-    known = evidence_hash(BUNDLE)
+    digest = evidence_hash(BUNDLE)
     pipeline = Pipeline(RULES)
     return apply_answer(
         pipeline,
         decide_bundle(pipeline, BUNDLE),
-        msgspec.structs.replace(result, evidence_hash=known),
+        msgspec.structs.replace(result, evidence_hash=digest),
     )
 
 
@@ -296,9 +296,9 @@ def test_what_needs_one_more_source_says_so(put: Put) -> None:
             "one of three sources for the single's date",
         ),
     )
-    for number, (facts, checks, config, said) in enumerate(needs):
+    for number, (facts, checks, config, text) in enumerate(needs):
         case = put(number, answered(Outcome.REVIEW, *facts, checks=checks))
-        assert sources_short(case, config, RULES) == said
+        assert sources_short(case, config, RULES) == text
 
 
 def test_each_candidate_says_why_it_leads_or_not(put: Put) -> None:
@@ -316,14 +316,14 @@ def test_a_dry_verdict_keeps_nothing(store: Store, put: Put) -> None:
     case = put("a", proposing())
     before = accept(store, put("b", proposing()), RULES)
     store.verdicts.take_back(before.saved)
-    for given in (
+    for result in (
         accept(store, case, RULES, is_dry=True),
         choose(store, case, PersonChoice(SINGLE), "", RULES, is_dry=True),
         choose(store, case, PersonChoice(first_date="1975"), "", RULES, is_dry=True),
         reject(store, case, "no", is_dry=True),
         keep(store, case, is_dry=True),
     ):
-        assert given.files == 2
+        assert result.files == 2
     assert store.overrides.all() == {}
     assert store.verdicts.history(case.record.id) == ()
     assert queue(store) == ["b"]

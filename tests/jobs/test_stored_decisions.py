@@ -70,20 +70,20 @@ def deciding(duration_ms: int = 355_000) -> Callable[[], Case]:
 
 
 def latest(store: Store, path: Path) -> DecisionRecord:
-    kept = store.decisions.latest(path_bytes(path))
-    assert kept is not None
-    return kept
+    record = store.decisions.latest(path_bytes(path))
+    assert record is not None
+    return record
 
 
 def test_files_that_share_evidence_keep_their_tags(
     saver: Saver, song: Path, tmp_path: Path
 ) -> None:
-    other = tmp_path / "other.flac"
-    other.write_bytes(b"more audio")
+    changed = tmp_path / "other.flac"
+    changed.write_bytes(b"more audio")
     saver.decide_and_save(song, deciding(355_000))
-    case = saver.decide_and_save(other, deciding(356_000))
-    assert latest(saver.store, song).evidence_hash == latest(saver.store, other).evidence_hash
-    assert stored_bundle(saver.store, latest(saver.store, other)) == case.bundle
+    case = saver.decide_and_save(changed, deciding(356_000))
+    assert latest(saver.store, song).evidence_hash == latest(saver.store, changed).evidence_hash
+    assert stored_bundle(saver.store, latest(saver.store, changed)) == case.bundle
 
 
 def test_what_is_no_file_is_not_kept(saver: Saver, tmp_path: Path) -> None:
@@ -106,9 +106,9 @@ def test_a_transcript_is_kept_from_its_file_or_as_it_came(
     name = latest(saver.store, song).transcript_id
     assert name is not None
     assert name == "2026-run" or not is_file
-    kept = saver.store.transcripts.get(name)
-    assert kept is not None
-    assert kept.document == recorded.read_bytes()
+    record = saver.store.transcripts.get(name)
+    assert record is not None
+    assert record.document == recorded.read_bytes()
 
 
 def test_a_transcript_that_is_gone_costs_no_decision(saver: Saver, song: Path) -> None:
@@ -121,7 +121,7 @@ NOW = adjudicator_version(LLMConfig(), RULES)
 
 
 @pytest.mark.parametrize(
-    ("other", "is_same"),
+    ("changed", "is_same"),
     [
         ({"enabled": True, "base_url": "http://x:1", "timeout_s": 1.0, "stream": True}, True),
         ({"searxng": {"url": "http://elsewhere:2", "timeout_s": 1.0}}, True),
@@ -133,15 +133,15 @@ NOW = adjudicator_version(LLMConfig(), RULES)
     ],
 )
 def test_a_model_version_ignores_addresses_and_timeouts(
-    other: dict[str, Any], is_same: bool
+    changed: dict[str, Any], is_same: bool
 ) -> None:
-    assert (adjudicator_version(LLMConfig.model_validate(other), RULES) == NOW) == is_same
+    assert (adjudicator_version(LLMConfig.model_validate(changed), RULES) == NOW) == is_same
 
 
 def test_a_model_version_changes_with_the_rules() -> None:
-    other = RulesConfig(lead_window_days=1)
-    assert rules_version(RULES) == rules_version(RulesConfig()) != rules_version(other)
-    assert adjudicator_version(LLMConfig(), other) != NOW
+    changed = RulesConfig(lead_window_days=1)
+    assert rules_version(RULES) == rules_version(RulesConfig()) != rules_version(changed)
+    assert adjudicator_version(LLMConfig(), changed) != NOW
 
 
 def test_every_cause_has_an_advice_of_its_own_kind() -> None:

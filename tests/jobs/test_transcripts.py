@@ -109,4 +109,4 @@ def test_a_fact_that_a_foreign_tool_brought_is_checked_as_it_was(tmp_path: Path)
     again = replay(path)
     assert (again.facts, again.checks) == (result.facts, result.checks)
     assert [fact.verified for fact in again.facts] == [True]
-    assert [each.reading for fact in again.facts for each in fact.readings] == ["first_release"]
+    assert [item.reading for fact in again.facts for item in fact.readings] == ["first_release"]

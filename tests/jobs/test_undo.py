@@ -59,9 +59,9 @@ def undo(store: Store, *writes: WriteRecord, force: bool = False) -> list[WriteR
 
 
 def state(store: Store, record: WriteRecord) -> WriteState:
-    found = store.journal.get(record.id)
-    assert found is not None
-    return found.state
+    saved = store.journal.get(record.id)
+    assert saved is not None
+    return saved.state
 
 
 def change_title(container: Container, path: Path, title: str) -> None:
@@ -75,7 +75,7 @@ def change_title(container: Container, path: Path, title: str) -> None:
         audio.save()
 
 
-@pytest.mark.parametrize("variant", FEW, ids=lambda each: each.name)
+@pytest.mark.parametrize("variant", FEW, ids=lambda item: item.name)
 def test_a_file_that_nobody_changed_is_the_same_byte_for_byte(
     store: Store, tmp_path: Path, variant: Variant
 ) -> None:
@@ -98,7 +98,7 @@ def test_a_file_that_nobody_changed_is_the_same_byte_for_byte(
     assert last_write(store, path) is None
 
 
-@pytest.mark.parametrize("container", CONTAINERS, ids=lambda each: each.name)
+@pytest.mark.parametrize("container", CONTAINERS, ids=lambda item: item.name)
 def test_other_keys_that_changed_since_stay(
     store: Store, tmp_path: Path, container: Container
 ) -> None:
@@ -134,9 +134,9 @@ def test_a_written_key_that_somebody_changed_is_kept_unless_forced(
     (report,) = undo(store, record)
     assert (planned.status, report.status) == (WriteStatus.PLANNED, WriteStatus.UNDONE)
     assert planned.kept_keys == report.kept_keys
-    (kept,) = report.kept_keys
-    key = container.key(next(each for each in COMMON if each.attribute == "album"))
-    assert kept == ChangedKey(key, FIELDS["album"], ("Mine",), field_texts(before, "album"))
+    (kept_key,) = report.kept_keys
+    key = container.key(next(item for item in COMMON if item.attribute == "album"))
+    assert kept_key == ChangedKey(key, FIELDS["album"], ("Mine",), field_texts(before, "album"))
     assert field_texts(read_tag_set(path), "release_mbid") == field_texts(before, "release_mbid")
     assert state(store, record) is WriteState.DONE
 
@@ -178,8 +178,8 @@ def test_the_preview_asks_what_the_undo_asks(
     hinder(path, monkeypatch)
     planned = list(plan_undo(store, [second, first]))
     if status is WriteStatus.UNDONE:
-        assert [one.status for one in planned] == [WriteStatus.PLANNED] * 2
-        assert [one.status for one in undo(store, second, first)] == [status] * 2
+        assert [report.status for report in planned] == [WriteStatus.PLANNED] * 2
+        assert [report.status for report in undo(store, second, first)] == [status] * 2
         return
     # The first write is that of a later run while the second is not undone.
     for report in (planned[0], *undo(store, second)):
@@ -219,7 +219,7 @@ def test_dates_are_put_back_into_a_tag_of_another_version(
     store: Store, tmp_path: Path, name: str, saved: int
 ) -> None:
     """ID3v2.3 holds the year of an original date alone; one with `TDRC` has a date all the same."""
-    path = next(each for each in VARIANTS if each.name == name).make(tmp_path)
+    path = next(item for item in VARIANTS if item.name == name).make(tmp_path)
     assert field_texts(read_tag_set(path), "date") == ("1981-10-26",)
     record = write(store, path, {"date": ("1975-11-21",), "original_date": ("1975-11-21",)})
     tags: Any = ID3(path)
@@ -247,7 +247,7 @@ def test_values_that_taglib_saved_otherwise_are_put_back(
     container = CONTAINERS_BY_NAME[name]
     path = container.fully_tagged(tmp_path)
     before = container.opener(path)[key]
-    record = write(store, path, {each: WANTED[each] for each in ("artist_mbids", "date")})
+    record = write(store, path, {item: WANTED[item] for item in ("artist_mbids", "date")})
     audio = container.opener(path)
     audio[key] = list(saved)
     audio.save()

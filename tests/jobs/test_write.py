@@ -67,12 +67,12 @@ TAKEN = ChosenIds(RECORDING, GROUP, RELEASE, "evh=1")
 def test_writable_ids(
     decision: Decision, verdict: VerdictRecord | None, chosen: ChosenIds | str
 ) -> None:
-    found = writable_ids(decision, verdict)
+    ids = writable_ids(decision, verdict)
     if isinstance(chosen, str):
-        assert isinstance(found, str)
-        assert chosen in found
+        assert isinstance(ids, str)
+        assert chosen in ids
     else:
-        assert found == chosen
+        assert ids == chosen
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_the_records_of_an_album_are_read_together(decided: tuple[Store, list[Pa
 
     sa.event.listen(sa.Engine, "before_cursor_execute", note)
     try:
-        assert all(isinstance(one, TagPlan) and one.is_changed for one in planned(*decided))
+        assert all(isinstance(item, TagPlan) and item.is_changed for item in planned(*decided))
     finally:
         sa.event.remove(sa.Engine, "before_cursor_execute", note)
     assert sum(query.startswith("SELECT") for query in queries) == 3, (
@@ -114,6 +114,6 @@ def test_a_damaged_record_is_only_that_of_its_file(decided: tuple[Store, list[Pa
     store, files = decided
     with sqlite3.connect(files[0].parents[1] / "canon.db") as database:
         database.execute("UPDATE evidence SET document = x'00' WHERE rowid = 3")
-    reports = [one for one in planned(store, files) if isinstance(one, WriteReport)]
-    assert [one.status for one in reports] == [WriteStatus.FAILED]
+    reports = [item for item in planned(store, files) if isinstance(item, WriteReport)]
+    assert [item.status for item in reports] == [WriteStatus.FAILED]
     assert "is damaged" in (reports[0].why or "")

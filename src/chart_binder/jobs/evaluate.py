@@ -8,7 +8,6 @@ from codecs import BOM_UTF8
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
-from functools import partial
 from typing import Annotated
 
 import msgspec
@@ -408,6 +407,7 @@ _DELIMITERS = (",", ";", "\t")
 _FIRST_YEAR, _LAST_YEAR = 1860, 2100
 """The oldest preserved recording of a human voice is from 1860."""
 _CLOSE, _FAR = 1, 2
+_UNDATED = "no official, dated release of it is known"
 
 
 class ListedYear(msgspec.Struct, frozen=True):
@@ -514,8 +514,10 @@ def compare_years(
     """Decide every row and compare its year, until three look-ups in a row fail."""
     look_up = limited_lookup(gather)
 
-    def decide(tags: TrackTags) -> Case:
-        return decide_bundle(pipeline, look_up(tags))
+    def decide(row: ListedYear) -> Case:
+        isrcs = (row.isrc,) if row.isrc else ()
+        tags = TrackTags(title=row.title, artist=row.artist, isrcs=isrcs)
+        return attempt(lambda: decide_bundle(pipeline, look_up(tags)))
 
     compared: list[tuple[ComparedYear, Case]] = []
     ill_formed: list[InvalidLine] = []
@@ -523,13 +525,8 @@ def compare_years(
         if isinstance(row, InvalidLine):
             ill_formed.append(row)
             continue
-        codes = (row.isrc,) if row.isrc else ()
-        tags = TrackTags(title=row.title, artist=row.artist, isrcs=codes)
-        case = attempt(partial(decide, tags))
-        first = case.decision.first_release
-        why_not = case.decision.failure or "no official, dated release of it is known"
-        off, problem = (first.year - row.year, None) if first else (None, why_not)
-        compared.append((ComparedYear(row, first, off, problem), case))
+        case = decide(row)
+        compared.append((_compared(row, case), case))
         on_row(case)
     dated = [year for year, _ in compared if year.off is not None]
     certain = [year for year in dated if year.first_release and year.first_release.year_certain]
@@ -549,6 +546,13 @@ def compare_years(
         without_year=tuple(year for year, _ in compared if year.off is None),
         ill_formed=tuple(ill_formed),
     )
+
+
+def _compared(row: ListedYear, case: Case) -> ComparedYear:
+    first = case.decision.first_release
+    if first is None:
+        return ComparedYear(row, None, problem=case.decision.failure or _UNDATED)
+    return ComparedYear(row, first, first.year - row.year)
 
 
 def _shares(rows: Sequence[ComparedYear]) -> YearShares:
