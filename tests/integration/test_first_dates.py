@@ -147,6 +147,7 @@ def test_a_recording_that_cannot_be_looked_up_is_an_error(
         (("--first=1859-12-31",), "before 1860"),
         (("--first=10/11/1974",), "'10/11/1974' is not a date"),
         (("--first=1977-13",), "is not a date"),
+        (("--first=1975 [/b]",), "is not a date"),
         ((), "say what is right"),
         (("--first=1977", f"--rr={OPERA_1975}"), "give both"),
         ((f"--same-as={SITE}/release/{OPERA_1975}",), "the address of a release"),
@@ -156,6 +157,51 @@ def test_what_is_no_word_on_a_date_is_refused(
     canon: Canon, song: Path, alone: dict[str, str], named: tuple[str, ...], said: str
 ) -> None:
     canon("override", "set", song, *named, **alone).must_end(2, said)
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        (("--first=2005",), "2005 is later than 2004, when MusicBrainz lists it on 'Hits' (Album)"),
+        (("--first=1861",), "1861 is before 1877, when a recording could first be played"),
+        ((f"--same-as={TRAM}", "--first=1990"), "1990 is later than 1975-11-21"),
+    ],
+)
+def test_a_date_that_contradicts_what_is_listed_is_kept_only_on_purpose(
+    canon: Canon,
+    home: Path,
+    environment: dict[str, str],
+    song: Path,
+    alone: dict[str, str],
+    named: tuple[str, ...],
+    told: str,
+) -> None:
+    call = ("override", "set", "song.flac", *named)
+    canon(*call, **alone).must_end(1, told, "keep it all the same with --force")
+    assert canon("override", "list", "--output=json", **alone).lines == []
+    for sure in ("--yes", "--force"):
+        canon(*call, sure, **alone).must_end(0, told, "kept all the same")
+        canon("override", "remove", song, **alone).must_end(0)
+    with walking(home, environment | alone, *call, "--dry-run") as terminal:
+        if "--first=1990" in named:
+            terminal.until("keep it?")
+            terminal.enter("y", "")
+        terminal.until("keep it all the same?")
+        terminal.enter("n", "nothing was kept")
+        assert terminal.ended() == 1
+
+
+def test_a_group_that_the_evidence_lacks_brings_its_date_along(
+    canon: Canon, song: Path, alone: dict[str, str]
+) -> None:
+    for release in ((), (f"--rr={OPERA_1975}",)):
+        named = (f"--crg={OPERA}", *release)
+        canon("override", "set", song, *named, **alone).must_end(0, "first out    1975-11-21")
+        now = first_of(canon, song, **alone)
+        assert (now["date"], now["year_certain"], now["by"]) == ("1975-11-21", True, "person")
+        canon("override", "remove", song, **alone).must_end(0)
+    canon("override", "set", song, f"--crg={HITS}", **alone).must_end(0)
+    assert canon("override", "list", "--output=json", **alone).line["first_date"] is None
 
 
 def test_a_later_word_leaves_the_earlier_ones(

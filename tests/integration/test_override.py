@@ -63,7 +63,9 @@ def test_ids_come_as_addresses_and_in_capitals_of_a_file_or_a_bundle(
 ) -> None:
     group = f"{SITE}/release-group/{SINGLE.upper()}"
     release = f"--rr=musicbrainz.org/release/{ELSEWHERE}"
-    kept = put(canon, song, group, release, "--output=json", **asking(mb)).line
+    put(canon, song, group, release, **asking(mb)).must_end(1, f"no release {ELSEWHERE}")
+    put(canon, song, SINGLE, f"--rr={SINGLE}", **asking(mb)).must_end(1, f"no release {SINGLE}")
+    kept = put(canon, song, group, release, "--force", "--output=json", **asking(mb)).line
     assert (kept["recording_mbid"], kept["crg_mbid"]) == (RECORDING, SINGLE)
     assert f"release {ELSEWHERE} is not in the evidence" in kept["notes"][0]
     line = canon("decide", song, "--output=json", **asking(mb)).line
@@ -86,8 +88,10 @@ def test_overrides_are_listed_by_the_names_and_files_that_the_store_knows(
 ) -> None:
     other = flac(home, "other.flac", recording=ELSEWHERE, title="x")
     canon("decide", song, **asking(mb))
+    unknown = f"knows no recording with the id {ELSEWHERE}: check the id; --force keeps it"
+    put(canon, ELSEWHERE, SINGLE, **asking(mb)).must_end(1, unknown)
     for recording in (RECORDING, ELSEWHERE):
-        put(canon, recording, SINGLE, **asking(mb))
+        put(canon, recording, SINGLE, "--force", **asking(mb))
     assert [(line["name"], line["crg_title"], line["files"]) for line in listed(canon)] == [
         ("Queen - Bohemian Rhapsody", "Bohemian Rhapsody", [str(song)]), (None, None, []),
     ]  # fmt: skip

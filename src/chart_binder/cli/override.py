@@ -17,6 +17,7 @@ from chart_binder.cli.decision_text import musicbrainz_page
 from chart_binder.cli.review_text import override_lines
 from chart_binder.config import Config
 from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.evidence_json import with_recordings
 from chart_binder.domain.records import is_new_id, now_utc
 from chart_binder.domain.verdict import PERSON_SAYS, OverrideRecord
 from chart_binder.domain.vocabulary import MBID, RecordingId, bare_id
@@ -82,6 +83,7 @@ def name_records(
     *,
     asks: bool,
     force: bool,
+    yes: bool = False,
     there: bool = False,
 ) -> tuple[overrides.PersonChoice, tuple[str, ...]]:
     """Return what a person names under the ids of today, with notes; `there` adds its date.
@@ -95,7 +97,11 @@ def name_records(
     named = msgspec.structs.replace(named, **ids)
     if named.same_as and _is_evidence_already(bundle, named):
         raise CanonError(f"the evidence has recording {named.same_as} already, with its releases")
-    notes += _check_records(config, bundle, ids, asks=asks, force=force)
+    more, widened = _check_records(config, bundle, ids, asks=asks, force=force)
+    notes += more
+    if named.first_date:
+        is_sure = yes or force
+        notes += _check_date(widened, named, asks=asks, is_sure=is_sure)
     if bundle and named.crg_mbid and not force:
         crg, rr = named.crg_mbid, named.rr_mbid
         notes = (*notes, *named_records.require_home(bundle, crg, rr, look_up))
@@ -103,6 +109,33 @@ def name_records(
         date = named_records.date_there(bundle, named.crg_mbid, named.rr_mbid, look_up)
         named = msgspec.structs.replace(named, first_date=date)
     return named, notes
+
+
+def _check_date(
+    bundle: EvidenceBundle | None, named: overrides.PersonChoice, *, asks: bool, is_sure: bool
+) -> tuple[str, ...]:
+    """Return a note on a date that may be wrong. Raises `CanonError` unless the person is sure."""
+    date, recording = named.first_date or "", named.recording_mbid
+    problem = named_records.why_doubtful(bundle or EvidenceBundle(()), date, recording)
+    if problem and not is_sure:
+        _confirm([], problem, asks=asks)
+    return (f"{problem}: kept all the same",) if problem else ()
+
+
+def _date_of_new_group(
+    config: Config, bundle: EvidenceBundle, named: overrides.PersonChoice
+) -> str | None:
+    """Return the date of a named group that the evidence lacks, if nothing earlier is listed."""
+    groups = named_records.listed_ids(bundle)["release-group"]
+    if named.crg_mbid is None or named.crg_mbid in groups:
+        return None
+    look_up = partial(wiring.look_up_record, config)
+    try:
+        date = named_records.date_there(bundle, named.crg_mbid, named.rr_mbid, look_up)
+    except CanonError:  # it has none, or it cannot be looked up, which a note says
+        return None
+    is_later = named_records.why_doubtful(bundle, date, named.recording_mbid)
+    return None if is_later else date
 
 
 def _is_evidence_already(bundle: EvidenceBundle | None, named: overrides.PersonChoice) -> bool:
@@ -119,19 +152,27 @@ def _check_records(
     *,
     asks: bool,
     force: bool,
-) -> tuple[str, ...]:
-    listed = set(map(bare_id, bundle.all_ids.ids)) if bundle else set()
+) -> tuple[tuple[str, ...], EvidenceBundle | None]:
+    """Return what was looked up, as notes, and the evidence with the recording named as the same.
+
+    Raises `CanonError` for what does not fit, and `LookupFailedError` for a recording.
+    """
+    listed = named_records.listed_ids(bundle) if bundle else {}
     is_checked = bundle is not None and not force
     notes: list[str] = []
     found: list[named_records.NamedRecord] = []
+    widened = bundle
     for field, mbid in ids.items():
         is_said = field == "same_as"
-        if mbid in listed or field == "recording_mbid" or not (is_said or is_checked):
+        is_listed = mbid in listed.get(ID_KINDS[field], ())
+        if is_listed or field == "recording_mbid" or not (is_said or is_checked):
             continue
         try:
             record = wiring.look_up_record(config, ID_KINDS[field], mbid)
             if record and is_said:
-                wiring.stated_sibling(config, bundle or EvidenceBundle(()), RecordingId(mbid))
+                known = bundle or EvidenceBundle(())
+                same = wiring.stated_sibling(config, known, RecordingId(mbid))
+                widened = with_recordings(known, [same])
         except LookupFailedError as error:
             if is_said:
                 raise
@@ -141,19 +182,20 @@ def _check_records(
             continue
         if record:
             found.append(record)
-        elif field != "rr_mbid":
+        else:
             advice = "" if is_said else _BY_FORCE
             raise CanonError(_UNKNOWN.format(ID_KINDS[field].replace("-", " "), mbid) + advice)
     reasons = (named_records.why_unrelated(bundle, one) for one in found if is_checked and bundle)
     _confirm(found, next(filter(None, reasons), None), asks=asks)
-    return (*notes, *(f"{one}, by MusicBrainz" for one in found))
+    return (*notes, *(f"{one}, by MusicBrainz" for one in found)), widened
 
 
 def _confirm(found: list[named_records.NamedRecord], problem: str | None, *, asks: bool) -> None:
     """Show what was looked up, and ask, or raise `CanonError` for what does not fit."""
     if problem and not asks:
-        raise CanonError(f"{problem}; check the id, or keep it all the same with --force")
-    if found and asks:
+        what = "id" if found else "date"
+        raise CanonError(f"{problem}; check the {what}, or keep it all the same with --force")
+    if (found or problem) and asks:
         output.print_lines(chain.from_iterable(output.wrap(str(one)) for one in found), err=True)
         question = f"{problem}; keep it all the same?" if problem else "keep it?"
         answer = click.prompt(
@@ -257,8 +299,12 @@ def set_override(
     Without --force a recording by another artist is refused, and so is a release group of which
     neither artist nor title fits, or a release of another group.
 
-    Exit status: 0 the override is kept; 1 no recording was found, or what was named does not fit or
-    cannot be looked up; 2 what was named is neither a file nor an id, or is no date.
+    A date later than that of a listed release is asked about, too; --yes or --force keeps it. A
+    group that the evidence lacks brings its date along, unless a listed release is earlier.
+
+    Exit status: 0 the override is kept; 1 no recording was found, what was named does not fit, or
+    the same recording cannot be looked up; 2 what was named is neither a file nor an id, or is no
+    date.
     """
     if not (crg or first_date or same_as):
         raise UsageError("say what is right: --crg, --first or --same-as")
@@ -267,23 +313,40 @@ def set_override(
     group = options.read_mbid(crg, "release-group") if crg is not None else None
     release = options.read_mbid(rr, "release") if rr is not None else None
     subject = _decision(session, name) or _look_up(
-        session, options.read_path_or_mbid(name), asks=True
+        session, options.read_path_or_mbid(name), asks=True, force=force
     )
     recording = subject.recording or _only_recording(subject, name)
-    bundle, named = (
-        subject.bundle,
-        overrides.PersonChoice(group, release, first_date, same_as, recording),
-    )
-    named, notes = name_records(
-        session.config, bundle, named, asks=asks(session, yes=yes), force=force
-    )
-    if bundle and named.crg_mbid:
-        named_records.require_home(bundle, named.crg_mbid, named.rr_mbid)
-    recording = RecordingId(named.recording_mbid or recording)
-    kept = named.override(recording, output.one_line(reason))
-    notes = (*notes, *(overrides.unknown_ids(bundle, kept) if bundle else ()))
+    named = overrides.PersonChoice(group, release, first_date, same_as, recording)
+    kept, notes = _override_for(session, subject.bundle, named, reason, yes=yes, force=force)
     if _keep(session, subject, kept, notes, is_dry=is_dry) and Path(name).exists():
         output.print_next(output.canon_call("decide", name))
+
+
+def _override_for(
+    session: options.Session,
+    bundle: EvidenceBundle | None,
+    named: overrides.PersonChoice,
+    reason: str,
+    *,
+    yes: bool,
+    force: bool,
+) -> tuple[OverrideRecord, tuple[str, ...]]:
+    """Return the override for what a person names, with notes. Raises `CanonError`.
+
+    A group that the evidence lacks brings its date along unless a person gave one.
+    """
+    flags = {"asks": asks(session, yes=yes), "force": force, "yes": yes}
+    named, notes = name_records(session.config, bundle, named, **flags)
+    recording = RecordingId(named.recording_mbid or "")
+    kept = named.override(recording, output.one_line(reason))
+    if bundle is None:
+        return kept, notes
+    if named.crg_mbid:
+        named_records.require_home(bundle, named.crg_mbid, named.rr_mbid)
+    if not kept.amending(session.overrides.get(recording)).first_date:
+        date = _date_of_new_group(session.config, bundle, named)
+        kept = msgspec.structs.replace(kept, first_date=date)
+    return kept, (*notes, *overrides.unknown_ids(bundle, kept))
 
 
 def _keep(
@@ -414,8 +477,13 @@ def _decision(session: options.Session, name: str) -> _Subject | None:
         return _Subject(known, stored_bundle(store, kept))
 
 
-def _look_up(session: options.Session, named: str | Path, *, asks: bool = False) -> _Subject:
-    """Return what an id or a path leads to; if it `asks`, MusicBrainz. Raises `CanonError`."""
+def _look_up(
+    session: options.Session, named: str | Path, *, asks: bool = False, force: bool = False
+) -> _Subject:
+    """Return what an id or a path leads to; if it `asks`, MusicBrainz.
+
+    Raises `CanonError`, also for an id that MusicBrainz does not know, except with `force`.
+    """
     recording = RecordingId(named) if isinstance(named, str) else None
     if not recording and Path(named).suffix.casefold() == ".json":
         return _Subject(None, read_bundle_file(str(named)))
@@ -430,6 +498,8 @@ def _look_up(session: options.Session, named: str | Path, *, asks: bool = False)
                 found = wiring.recording_evidence(config, store, recording)
             return _Subject(recording, found)
     except (LookupFailedError, NothingFoundError) as error:
+        if recording and isinstance(error, NothingFoundError) and not force:
+            raise CanonError(f"{error}: check the id{_BY_FORCE}") from error
         known = recording or wiring.tagged_recording(Path(named))
         if known is None:
             raise

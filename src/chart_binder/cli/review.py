@@ -352,7 +352,7 @@ def _give(
     with session.open_store() as store:
         case = find_case(store, name)
         if written:
-            flags = {"asks": asks(session, yes=yes), "force": force, "there": there}
+            flags = {"asks": asks(session, yes=yes), "force": force, "yes": yes, "there": there}
             named, notes = name_records(session.config, case.bundle, written(case), **flags)
             arguments["choice"] = named
         ruled = give(store, case, reason=reason, is_dry=is_dry, **arguments)

@@ -13,6 +13,7 @@ from chart_binder.domain.vocabulary import MBID, EntityKind, ReleaseGroupId, bar
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
 from chart_binder.jobs.pipeline import recordings_meant
 from chart_binder.rules.names import is_named, is_various
+from chart_binder.rules.recordings import sorted_recordings
 
 UNCHECKED = "whether {} was not checked: {}"
 ID_KINDS: Mapping[str, EntityKind] = {
@@ -22,7 +23,8 @@ ID_KINDS: Mapping[str, EntityKind] = {
     "same_as": "recording",
 }
 """The kind of entity that each id of an override names."""
-_FIRST_RECORDS = PartialDate.parse("1860")
+_BRACKETS = frozenset("()[]{}<>")
+_FIRST_RECORDS, _FIRST_PLAYED = map(PartialDate.parse, ("1860", "1877"))
 
 
 def read_first_date(text: str, today: str) -> str:
@@ -32,7 +34,7 @@ def read_first_date(text: str, today: str) -> str:
     """
     from chart_binder.domain.dates_in_text import read_date  # compiles 0.1 s of expressions
 
-    date = read_date(text)
+    date = None if _BRACKETS.intersection(text) else read_date(text)
     if date is None:
         raise UsageError(f"{text!r} is not a date: YYYY, YYYY-MM or YYYY-MM-DD is allowed")
     if date.first > PartialDate.parse(today[:10]).last:
@@ -40,6 +42,29 @@ def read_first_date(text: str, today: str) -> str:
     if date.first < _FIRST_RECORDS.first:
         raise UsageError(f"{date} is before 1860, when nothing was recorded yet")
     return date.text
+
+
+def why_doubtful(bundle: EvidenceBundle, date: str, recording: str | None) -> str | None:
+    """Return why a person's date of the first release may be wrong, None if nothing says so.
+
+    Releases of the `recording`, or of every one that may be the file's if it is None, count.
+    """
+    first = PartialDate.parse(date)
+    if first.last < _FIRST_PLAYED.first:
+        return f"{date} is before 1877, when a recording could first be played"
+    listed = [
+        (release.when, group)
+        for one in sorted_recordings(bundle).possible
+        if one.is_sibling or recording in (None, bare_id(one.mb_recording_id))
+        for group in one.groups
+        for release in group.editions
+        if release.is_official and release.when.is_known and release.when.last < first.first
+    ]
+    if not listed:
+        return None
+    when, group = min(listed, key=lambda pair: pair[0].last)
+    kind = group.types[0] or "type unknown"
+    return f"{date} is later than {when}, when MusicBrainz lists it on {group.title!r} ({kind})"
 
 
 class NamedRecord(msgspec.Struct, frozen=True):
@@ -101,6 +126,15 @@ def require_home(
 def release_ids(groups: Sequence[ReleaseGroup]) -> set[str]:
     """Return the ids of the releases of groups."""
     return {bare_id(release.mb_release_id) for group in groups for release in group.editions}
+
+
+def listed_ids(bundle: EvidenceBundle) -> Mapping[EntityKind, set[str]]:
+    """Return the ids in evidence, by what they are of."""
+    return {
+        "recording": {bare_id(one.mb_recording_id) for one in bundle.recording_candidates},
+        "release-group": {bare_id(group.mb_rg_id) for group in bundle.groups},
+        "release": release_ids(bundle.groups),
+    }
 
 
 def why_unrelated(bundle: EvidenceBundle, record: NamedRecord) -> str | None:
