@@ -85,7 +85,7 @@ def _musicbrainz(
     is_multiple: bool = False,
     stale: Texts = (),
 ) -> TagField:
-    """Return a field with keys like `MusicBrainz Album Id`; all formats accept all its names."""
+    """Return a field with keys like `MusicBrainz Album Id`, in the spellings of all formats."""
     names = dict.fromkeys((vorbis, ape or vorbis, f"MusicBrainz {words}"))
     secondary = {
         family: tuple(prefix + name for name in names) for family, prefix in _PREFIXES.items()
@@ -252,7 +252,8 @@ class FormKeys:
     """The keys of every field in one tag format.
 
     `listed` maps each folded key of the table to its fields, `by_letters` maps the letters of a key
-    to one field, both together with the listed key. `stale` has the letters of stale keys by field.
+    to one field; with each field comes its key in the table. `stale` has the letters of the stale
+    keys of each field.
     """
 
     form: str

@@ -188,7 +188,7 @@ def copied_items(tags: TagSet) -> tuple[TagItem, ...]:
 
 
 def not_copied(tags: TagSet) -> Texts:
-    """Return the keys of other tags, with their tags, whose values a new tag cannot hold.
+    """Return the keys in other tags whose values a new tag cannot hold, each after its tag's label.
 
     The new tag hides these values from players.
     """
@@ -257,7 +257,7 @@ def item_texts(form: str, item: TagItem) -> Texts | None:
 
 
 def field_of_key(form: str, key: str) -> str | None:
-    """Return the field of a key, the first one if there are several."""
+    """Return the first field that a key belongs to, or `None`."""
     fields = keys_of_form(form).fields_of(key) if form in _FORMS else ()
     return fields[0][0] if fields else None
 
@@ -526,7 +526,7 @@ def _named_texts(block: TagBlock) -> _NamedTexts:
 
 
 def _other_name(form: str, key: str) -> str | None:
-    """Return the name of a key that is not a field's, `""` if it has none, `None` to ignore it."""
+    """Return the name of a key of no field: `""` if it has no name, `None` if it is not copied."""
     if form == "vorbis":
         return key.upper()
     if form == "apev2":

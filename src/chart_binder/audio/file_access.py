@@ -132,7 +132,7 @@ class OpenFile:
                 yield from piece.chunks(self)
 
     def stream(self) -> BinaryIO:
-        """Return a stream over the content that has the file's name. Raises `OSError`."""
+        """Return a stream of the content; its `name` is the path. Raises `OSError`."""
         stream = open(self.path, "rb", opener=lambda *_: os.dup(self.descriptor))  # noqa: SIM115
         stream.seek(0)  # duplicated descriptors share their position
         return stream
@@ -157,11 +157,11 @@ class UnwrittenFile(OpenFile):
         return cls(old.path, old.descriptor, ends[-1] if ends else 0, pieces, ends, old)
 
     def chunks(self, pieces: Iterable[Piece]) -> Iterator[bytes]:
-        """Yield the bytes of pieces whose spans refer to the new file."""
+        """Yield the bytes of pieces; their spans are offsets in the new file."""
         return self.old.chunks(self._in_old_file(pieces))
 
     def stream(self) -> BinaryIO:
-        """Return a stream over the content that has the file's name."""
+        """Return a stream of the content; its `name` is the path."""
         return io.BufferedReader(_FileStream(self), _STREAM_BYTES)
 
     def _in_old_file(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
@@ -411,7 +411,7 @@ def listed_audio(folder: Path) -> Sequence[Path]:
 
 @dataclass(frozen=True, slots=True)
 class _FolderWalk:
-    """The state of a search below `tops`: folders listed so far, and targets of links to files."""
+    """A search below `tops`, with the folders listed and the files linked to so far."""
 
     tops: frozenset[Path] = frozenset()
     entered: set[tuple[int, int]] = field(default_factory=set)
@@ -436,7 +436,7 @@ class _FolderWalk:
                 yield UnreadablePath(item, path_error(item, error))
 
     def _is_first(self, link: Path) -> bool:
-        """Tell whether a link's target is found neither directly nor by an earlier link."""
+        """Tell whether a link is the first way to its target, which no folder of the search has."""
         target = Path(os.path.realpath(link))
         if target in self.linked:
             return False

@@ -27,7 +27,7 @@ _WHOLE_DATE = re.compile(
     r"(?P<year>\d{4})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d)(?:[T ](?P<time>\d\d:\d\d))?)?)?"
 )
 _FOUR_DIGITS = re.compile(r"(\d\d)(\d\d)")
-_END = 1 << 16  # an index behind all items
+_END = 1 << 16  # an index after those of all items
 
 
 def date_frame(form: str, key: str) -> str | None:

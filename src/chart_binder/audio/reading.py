@@ -126,9 +126,9 @@ def _tags_of(source: OpenFile) -> TagSet:
 
 
 def _length(source: OpenFile, container: str) -> float | None:
-    """Return the length in seconds.
+    """Return the length in seconds, or `None`.
 
-    Of a file with very few MPEG frames, mutagen has to confirm the format.
+    If a file has very few MPEG frames, mutagen must detect the same format.
     """
     start = find_id3(source, 0)[1] if container in _AUDIO_FIRST else 0
     info = _by_mutagen(source, _INFO[container], start)
@@ -161,7 +161,7 @@ def _by_mutagen(source: OpenFile, read: Callable[[BinaryIO], Any], start: int = 
 
 
 def _unsupported(source: OpenFile, mutagen_class: str | None) -> AudioError:
-    """Return the error for a file that is another format for mutagen, or unknown to it."""
+    """Return the error for a file whose format is not supported, or which mutagen cannot detect."""
     if error := _unsupported_wave(source):
         return error
     reason = "File is not in a recognized format"

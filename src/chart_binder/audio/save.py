@@ -37,7 +37,7 @@ _REFUSALS = {
     errno.EROFS: "it is on a read-only disk",
     errno.EACCES: "its folder is not writable, and a copy has to be made there first",
 }
-# Chunk ends depend on the bytes only, so equal bytes are cut alike at any position.
+# The end of a chunk depends only on its bytes, so equal content gives equal chunks anywhere.
 _CHUNK = re.compile(rb"(?s).{256,4096}?(?=[\0-\3])|.{1,4096}")
 _NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 # The errors of file systems without extended attributes, or without this attribute.
@@ -232,7 +232,7 @@ def _plan_save(
     copy_links: bool,
     is_undo: bool = False,
 ) -> _PlannedSave:
-    """Return what a save will write, checked as far as possible without a copy."""
+    """Return the tags and pieces that a save will write; check all that needs no copy."""
     layout = layout_of(source)
     before = layout.tags
     after = change(before)
@@ -513,7 +513,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def restoration_of(old: OpenFile, pieces: Iterable[Piece], new_hash: bytes) -> Restoration:
-    """Return how to rebuild `old` from the file that consists of `pieces`. Raises `AudioError`."""
+    """Return how to restore `old` from the file that consists of `pieces`. Raises `AudioError`."""
     copied, new_chunks, at = list[_CopiedSpan](), dict[bytes, int](), 0
     for piece in pieces:
         if isinstance(piece, ByteSpan):

@@ -1,7 +1,7 @@
 """Tag sets: the tags of an audio file as raw bytes, and the changes between two sets.
 
-Nothing is decoded here: a frame, comment, atom or attribute of any kind is kept, compared and put
-back as bytes. `audio.fields` reads what the values say.
+Nothing is decoded here: a frame, comment, atom or attribute of any kind is stored, compared and
+restored as bytes. `audio.fields` reads the texts.
 """
 
 import hashlib

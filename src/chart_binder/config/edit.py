@@ -24,7 +24,7 @@ def text_of(path: Path) -> str:
 def with_values(text: str, values: Mapping[str, Any], path: Path) -> str:
     """Return the text of a configuration file with some keys set; `values` has dotted keys.
 
-    Raises `ConfigError`, also if more than these keys would change.
+    Raises `ConfigError`, also if any other key would change.
     """
     expected, _ = parse_file(text, path)
     try:

@@ -1,4 +1,4 @@
-"""The effective configuration: flags override the environment, a file, and the defaults."""
+"""The effective configuration: flags override variables, these the file, and it the defaults."""
 
 import difflib
 import json
@@ -98,10 +98,10 @@ def _unknown_variables(names: Iterable[str]) -> Iterator[tuple[str, str]]:
     for name in names:
         keys = _keys_of(name)
         key = ".".join(keys)
-        if _field(keys) or (_is_open(keys) and keys[-1] in _installed_tools()):
+        if _field(keys) or (_accepts_any_key(keys) and keys[-1] in _installed_tools()):
             continue
         reason = f"no key {key}{_suggestion(keys)}"
-        if _is_open(keys):
+        if _accepts_any_key(keys):
             reason = f"no tool {keys[-1]} installed; there are {', '.join(_installed_tools())}"
         yield name, f"{name} is passed over: there is {reason}"
 
@@ -186,7 +186,7 @@ def read_value(keys: Sequence[str], text: str, source: str) -> Any:
     kind: Any = bool  # the switch of a plug-in's tool
     if field:
         kind = Annotated[field.annotation, field]
-    elif not _is_open(keys):
+    elif not _accepts_any_key(keys):
         raise ConfigError(_unknown_text(keys, source))
     is_list = field is not None and get_origin(field.annotation) is tuple
     try:
@@ -205,7 +205,7 @@ def _unknown_text(keys: Sequence[str], source: object) -> str:
     return f"{source}: {key}: unknown key{_keys_beside(keys)}"
 
 
-def _is_open(keys: Sequence[str]) -> bool:
+def _accepts_any_key(keys: Sequence[str]) -> bool:
     """Return whether a key's section accepts further keys, as `[llm.tools]` does."""
     section = _section(keys[:-1])
     return section is not None and section.model_config.get("extra") == "allow"
@@ -256,7 +256,7 @@ def _merge(below: Tree, above: Tree) -> None:
 def _error_texts(
     error: ValidationError, origins: Mapping[str, str], source: object, below: tuple[str, ...] = ()
 ) -> str:
-    """Return one sentence for each wrong key; an item of a list stands for the list."""
+    """Return a sentence for each wrong key; none for a list that has a wrong item."""
     texts: dict[tuple[str, ...], str] = {}
     for detail in error.errors():
         path = (*below, *map(str, detail["loc"]))
@@ -278,7 +278,7 @@ def _error_text(
 
 
 def _defect(detail: ErrorDetails, path: tuple[str, ...]) -> str:
-    """Return a sentence on the value of a key, and on what is allowed."""
+    """Return the problem of a key: its value, and what is allowed."""
     if detail["type"] == "value_error":
         return detail["msg"].removeprefix("Value error, ")
     if detail["type"] == "string_pattern_mismatch" and (field := _field(path)):

@@ -1,4 +1,4 @@
-"""Candidates: release groups with their role and the span of days on which the recording came out.
+"""Candidates: release groups with their role and the days on which they may have come out.
 
 The span is that of the earliest official release with the recording. A release dated only by year
 or month counts as undated if another has a whole date within that year or month, and so does one
@@ -129,7 +129,7 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @property
     def is_weak(self) -> bool:
-        """Whether no release is listed, so that its only date is the group's own."""
+        """Whether the group lists no release, so that its only date is its own."""
         return not self.group.releases
 
     @property
@@ -224,19 +224,19 @@ def candidates_in(bundle: EvidenceBundle) -> Sequence[Candidate]:
 def candidates_of(
     recordings: Sequence[RecordingCandidate],
     artist: Artist,
-    made: Mapping[int, Candidate] = _NONE,
+    cached: Mapping[int, Candidate] = _NONE,
 ) -> list[Candidate]:
     """Return a candidate for each group with any of the recordings, earliest first.
 
-    `artist` is the evidence's artist. `made` maps the `id()` of a group to its candidate, which is
-    used again if there is only one recording.
+    `artist` is the evidence's artist. `cached` maps the `id()` of a group to its candidate, which
+    is used again if there is only one recording.
     """
     if len(recordings) == 1:
         groups = recordings[0].rg_candidates or ()
         if len({group.mb_rg_id for group in groups}) == len(groups):
             carriers, artists = (recordings[0],), _artists(recordings, artist)
             candidates = [
-                made.get(id(group)) or _candidate_of(group, carriers, artists) for group in groups
+                cached.get(id(group)) or _candidate_of(group, carriers, artists) for group in groups
             ]
             return sorted(candidates, key=_ORDER)
     merged = _merged_groups(recordings)
@@ -352,7 +352,7 @@ def _earliest_day(releases: Sequence[Release]) -> tuple[str | None, list[Release
 def _bounds(releases: Sequence[Release]) -> tuple[PartialDate, PartialDate, PartialDate | None]:
     """Return the dates before and after which the earliest release cannot have come out.
 
-    The third value is an earlier date on which the medium was not on sale, or None.
+    The third value is an earlier date of a release whose medium was not on sale then, or None.
     """
     early = {release.date for release in releases if release.format and is_before_its_time(release)}
     dates_written = {release.date for release in releases if release.date}

@@ -48,7 +48,7 @@ class Contest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Works that are ignored because they have no date and are neither singles nor soundtracks."""
     compilations: Sequence[Candidate]
     firsts: Sequence[Candidate]
-    """The works that may be the earliest; exactly one if the dates tell."""
+    """The works that may be the earliest; exactly one if the dates decide."""
     singles: Sequence[Candidate]
     albums: Sequence[Candidate]
     """The studio albums that may be the earliest studio album."""
@@ -73,7 +73,7 @@ class Contest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return self.tie_break.intent
 
     @property
-    def what(self) -> str:
+    def intent_noun(self) -> str:
         """A noun for a recording of this intent."""
         return f"a {self.intent}" if self.intent != "live" else "a live recording"
 
@@ -403,9 +403,9 @@ def _early_compilations(
     """Return the compilations that may precede every work by more than `window` days.
 
     A compilation by the artist is the premiere if every other compilation is also more than
-    `window` days later. The case is open if another compilation may be closer. If another is
-    certainly more than `window` days earlier, the compilation is left out. It must also precede the
-    `soundtracks`, which are compilations that count as works, by at least a day.
+    `window` days later. The case is open if another compilation may be closer. A compilation is
+    left out if another is certainly more than `window` days earlier, or if it does not precede the
+    `soundtracks`, which are compilations that count as works.
     """
     work_last = min([work.last for work in works], default=_NEVER)
     early = [collection for collection in compilations if collection.first + window < work_last]
@@ -445,7 +445,7 @@ def _two_least(days: Iterable[int]) -> tuple[int, int]:
 
 
 def _least_of_others(two_least: tuple[int, int], day: int) -> int:
-    """Return the least of all days except one that is `day`, given the two least of all."""
+    """Return the least of all days except the one `day`, by the two least of all days."""
     least, second = two_least
     return second if day == least else least
 

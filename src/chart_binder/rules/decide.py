@@ -27,7 +27,7 @@ from chart_binder.rules.questions import (
 )
 from chart_binder.rules.recordings import (
     SortedRecordings,
-    part_apart,
+    part_mismatch,
     recording_of,
     sorted_recordings,
     via_sibling,
@@ -53,7 +53,7 @@ def decide(
 
 
 def group_settled(bundle: EvidenceBundle, settings: RulesConfig) -> ReleaseGroupId | None:
-    """Return the group that the rules decide for, or None; no answer to a question is tried."""
+    """Return the group that the rules decide for, or None if the case is open; ask no question."""
     contest = contest_of(bundle, settings)
     crg = bundle.once(("settled", settings), lambda: _settle(bundle, contest))
     return crg if bundle.complete is not False else None
@@ -65,7 +65,7 @@ def _by_rules(bundle: EvidenceBundle, settings: RulesConfig) -> Verdict:
     if isinstance(verdict, Decided):
         if bundle.complete is False:
             return _doubt_incomplete(verdict, bundle)
-        if apart := part_apart(bundle, recordings.possible):
+        if apart := part_mismatch(bundle, recordings.possible):
             return _doubt_recording(verdict, f"{apart}: is it the same?", apart)
         return _doubt_file_name(verdict, bundle) if bundle.is_named_by_file else verdict
 
@@ -124,9 +124,9 @@ def _decided_or_undecided(
     if apart or chosen is None:
         return apart or undecided(contest, results)
     verdict = _decided(chosen, contest, results, recordings)
-    what, questions = _ambiguities(chosen, bundle, contest)
+    unknown, questions = _ambiguities(chosen, bundle, contest)
     if questions:
-        because = f"{what} is unknown, and the decision turns on it"
+        because = f"{unknown} is unknown, and the decision turns on it"
         return Undecided(because, questions, verdict.path)
     return verdict
 
@@ -181,14 +181,14 @@ def _ambiguities(
     Both are empty if it depends on nothing else.
     """
 
-    def rules(tried: EvidenceBundle) -> ReleaseGroupId | None:
-        other = _choose(contest_on_trial(tried, contest), sorted_recordings(tried))
-        return other.id if other else None
+    def settle(tried: EvidenceBundle) -> ReleaseGroupId | None:
+        choice = _choose(contest_on_trial(tried, contest), sorted_recordings(tried))
+        return choice.id if choice else None
 
     if not bundle.all_ids.is_each_once:
         clashes = find_contradictions(contest.recordings, contest.candidates)
-        if clashes and (matter := contradictions_that_matter(chosen.id, clashes, bundle, rules)):
-            return "which of two descriptions is right", matter
+        if clashes and (asked := contradictions_that_matter(chosen.id, clashes, bundle, settle)):
+            return "which of two descriptions is right", asked
     statuses = releases_of_unknown_status(contest.candidates)
     untyped = records_of_unknown_type(contest.candidates)
     if not (statuses or untyped):
@@ -196,9 +196,9 @@ def _ambiguities(
     until = chosen.last + contest.settings.lead_window_days
     if chosen.role is Role.COMPILATION:  # any work may rule it out, however late it is
         until = LAST_DAY
-    if questions := statuses_that_matter(chosen.id, statuses, until, bundle, rules):
+    if questions := statuses_that_matter(chosen.id, statuses, until, bundle, settle):
         return "the status of a release", questions
-    return "the type of a record", types_that_matter(chosen.id, untyped, until, bundle, rules)
+    return "the type of a record", types_that_matter(chosen.id, untyped, until, bundle, settle)
 
 
 def _overridden(override: Override, bundle: EvidenceBundle, settings: RulesConfig) -> Decided:

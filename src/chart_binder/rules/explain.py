@@ -224,10 +224,10 @@ def _in_country(country: str, candidate: Candidate, day: int) -> BundleChange:
 
 _Groups: TypeAlias = frozenset[str]
 _Change: TypeAlias = tuple[int, _Groups]
-"""A day, and the rules' answer if the candidate came out on that day or before the next change."""
+"""A day, and the rules' answer if a candidate came out from then on, before the next change."""
 _Changes: TypeAlias = Mapping[ReleaseGroupId, Sequence[_Change]]
 _NOBODY = ReleaseGroupId("")
-"""The answer if two compilations are too close to each other."""
+"""Stands for an open case: two compilations are too close to each other."""
 
 
 def date_questions(contest: Contest, possible: Sequence[Candidate]) -> Sequence[DraftQuestion]:
@@ -244,11 +244,11 @@ def date_questions(contest: Contest, possible: Sequence[Candidate]) -> Sequence[
         return [_ask_day(candidate) for candidate in vague[:MAX_QUESTIONS]]
     changes: _Changes = {record.id: [*_changes(record, close, contest)] for record in vague}
     alone = [candidate for candidate in vague if len(changes[candidate.id]) > 1]
-    more = _dates_that_matter_beside(alone, changes, close, contest)
+    beside = _dates_that_matter_beside(alone, changes, close, contest)
     questions = [
-        _ask_day(candidate, spans) if more else _ask_side(candidate, spans, close)
+        _ask_day(candidate, spans) if beside else _ask_side(candidate, spans, close)
         for candidate in vague
-        if (candidate in alone or candidate in more) and (spans := changes[candidate.id])
+        if (candidate in alone or candidate in beside) and (spans := changes[candidate.id])
     ]
     return questions[:MAX_QUESTIONS]
 

@@ -118,9 +118,10 @@ def _first_listed(
 
 
 def _doubted(first: FirstRelease | None, verdict: Verdict) -> FirstRelease | None:
-    """Return the first release, with an uncertain year if the case asks for a missing original."""
+    """Return the first release; its year is uncertain if the case asks for a missing original."""
     questions = verdict.questions if isinstance(verdict, Open) else ()
-    missing = next((asks.text for asks in questions if asks.kind == "missing_original"), None)
+    texts = (question.text for question in questions if question.kind == "missing_original")
+    missing = next(texts, None)
     if first is None or missing is None or not first.year_certain:
         return first
     return replace(first, year_certain=False, because=missing)

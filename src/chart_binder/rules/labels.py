@@ -40,7 +40,10 @@ def _when(release: Release) -> tuple[int, int, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The labels of candidates: `C1` for a release group, `C1.R2` for a release in it."""
+    """The labels of candidates: `C1` for a release group, `C1.R2` for a release in it.
+
+    `ids` are by label, `home` has the group of each release, `titles` and `kinds` are by group.
+    """
 
     ids: dict[str, str]
     home: dict[str, str]
@@ -62,13 +65,13 @@ class Labels:
         return labels
 
     def extended(self, bundle: EvidenceBundle) -> "Labels":
-        """Return these labels, with groups and releases of more evidence that have no labels."""
-        more = Labels.of(bundle)
+        """Return these labels with the names of groups of another bundle, which get no labels."""
+        added = Labels.of(bundle)
         return replace(
             self,
-            home={**more.home, **self.home},
-            titles={**more.titles, **self.titles},
-            kinds={**more.kinds, **self.kinds},
+            home={**added.home, **self.home},
+            titles={**added.titles, **self.titles},
+            kinds={**added.kinds, **self.kinds},
         )
 
     def id_of(self, text: str | None) -> str | None:

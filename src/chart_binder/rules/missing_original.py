@@ -24,7 +24,7 @@ from chart_binder.domain.vocabulary import isrc
 from chart_binder.rules.candidates import SPAN, Candidate, Role, describe_unofficial, either
 from chart_binder.rules.contest import BLOCKING_UNDATED, Contest, contest_of
 from chart_binder.rules.questions import DraftQuestion
-from chart_binder.rules.recordings import part_apart
+from chart_binder.rules.recordings import part_mismatch
 from chart_binder.rules.representative import is_marked_reissue
 
 MISSING = "the original release is missing from the evidence"
@@ -63,9 +63,9 @@ def _copies(contest: Contest) -> Iterator[Release]:
 
 
 def _early_assignment(recordings: Sequence[RecordingCandidate], contest: Contest, year: int) -> int:
-    """Return the year of the earliest ISRC if it is two years or more before `year`, else 0.
+    """Return the year of the earliest ISRC if it is at least two years before `year`, else 0.
 
-    Also return 0 if an ignored copy is of the year after the ISRC's or earlier.
+    Also return 0 if a copy that the rules ignore came out by the year after the ISRC's.
     """
     assigned = isrc_year(recordings, contest.bundle) or year
     years = (int(copy.when.text[:4]) for copy in _copies(contest))
@@ -158,7 +158,7 @@ def _before_all(
 
 
 def contradictions(compilation: Candidate, contest: Contest) -> tuple[DraftQuestion, ...]:
-    """Return questions about signs that the recording was, or may have been, out earlier."""
+    """Return questions about signs that the recording may have been out before a compilation."""
     signs = (*_contradicting_dates(compilation, contest), *_earlier_copies(compilation, contest))
     ordered = sorted(signs, key=attrgetter("text", "about"), reverse=True)
     by_text = {question.text: question for question in ordered}
@@ -203,13 +203,13 @@ def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[DraftQ
             how = f"more than {_PROMO_DAYS} days before"
         if is_earlier is False:
             continue
-        what = f"{describe_unofficial(copy)} of {subject} is dated {when}"
+        claim = f"{describe_unofficial(copy)} of {subject} is dated {when}"
         about = other.id, copy.mb_release_id
         if is_earlier:
-            text = f"{what}, {how} {limit}: what is it a copy of?"
+            text = f"{claim}, {how} {limit}: what is it a copy of?"
             yield DraftQuestion("missing_original", text, about)
         else:
-            yield DraftQuestion("date", f"{what}: {how} {limit}?", about)
+            yield DraftQuestion("date", f"{claim}: {how} {limit}?", about)
 
 
 def isrc_year(recordings: Sequence[RecordingCandidate], bundle: EvidenceBundle) -> int | None:
@@ -313,7 +313,7 @@ def only_gathers(candidate: Candidate, contest: Contest) -> bool:
 
 
 def taping_year(recordings: Sequence[RecordingCandidate], released: int) -> str | None:
-    """Return a year that a comment names, three years or more before the release, or None."""
+    """Return the year in a comment that is at least three years before `released`, or None."""
     for comment in sorted([take.disambiguation or "" for take in recordings]):
         for year in _YEAR.findall(comment):
             if int(year) < released - _TAPING_YEARS:
@@ -468,7 +468,7 @@ def _in_gaps(case: YearCase) -> Iterator[str]:
         yield f"the evidence is of {read}: the date of {either(case.firsts)} may be wrong"
     if bundle.complete is False:
         yield "the evidence is cut short: more was found than was read"
-    if apart := part_apart(bundle, case.contest.recordings):
+    if apart := part_mismatch(bundle, case.contest.recordings):
         yield apart
 
 

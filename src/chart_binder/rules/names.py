@@ -76,7 +76,7 @@ def is_named(artists: Iterable[str], group: ReleaseGroup, editions: Sequence[Rel
 
 
 def names_on(group: ReleaseGroup, editions: Sequence[Release]) -> set[str]:
-    """Return the credits of a record: the group's own, or else those of its first releases."""
+    """Return the credit of a record's group, or if it has none, those of its first releases."""
     return {group.artist_credit} if group.artist_credit else _first_credits(editions)
 
 

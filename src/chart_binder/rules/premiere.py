@@ -71,7 +71,7 @@ def soundtrack_premiere(contest: Contest) -> Ruling:
             if compilation.is_dated and compilation.first < latest:
                 text = "{0.dated_name} came out before {1.name}, or may have"
                 return Ruling((), text, (compilation, first), doubts)
-        return Ruling(choices, _is_earliest(contest), (first,), doubts)
+        return Ruling(choices, _earliest_reason(contest), (first,), doubts)
     late = next((work for work in contest.works if work.role is Role.SOUNDTRACK), None)
     if late:
         return no_choice("{0.dated_name} came out later", late)
@@ -89,7 +89,7 @@ def _doubts_of_others(soundtrack: Candidate, contest: Contest) -> tuple[DraftQue
         f"{soundtrack.dated_name} is by others, and nothing says that the recording was new on it"
     )
     text = f"{MISSING}: {text}{contest.bundle.possible_sibling}"
-    return (_asked_whether_first(text, soundtrack), *doubts)
+    return (_ask_whether_first(text, soundtrack), *doubts)
 
 
 def album_lead_window(contest: Contest) -> Ruling:
@@ -99,7 +99,7 @@ def album_lead_window(contest: Contest) -> Ruling:
     record, compilation or remix album, and not by various artists.
     """
     if contest.intent:
-        return no_choice(f"the recording is {contest.what}")
+        return no_choice(f"the recording is {contest.intent_noun}")
     singles = contest.singles
     if not singles:
         return no_choice("no single or EP comes first")
@@ -139,7 +139,7 @@ def _albums_within_window(singles: Sequence[Candidate], contest: Contest) -> lis
 def album_same_date(contest: Contest) -> Ruling:
     """Choose the album if an album and a single came out first, on the same day."""
     if contest.intent:
-        return no_choice(f"the recording is {contest.what}")
+        return no_choice(f"the recording is {contest.intent_noun}")
     choices = [candidate for candidate in contest.firsts if candidate.role is Role.ALBUM]
     if not choices:
         return no_choice("no studio album comes first")
@@ -160,7 +160,7 @@ def album_same_date(contest: Contest) -> Ruling:
 def single_true_premiere(contest: Contest) -> Ruling:
     """Choose a single or EP that comes first if no studio album follows within the window."""
     if contest.intent:
-        return no_choice(f"the recording is {contest.what}")
+        return no_choice(f"the recording is {contest.intent_noun}")
     choices, window = contest.singles, contest.settings.lead_window_days
     if not choices:
         return no_choice("no single or EP comes first")
@@ -180,7 +180,7 @@ def single_true_premiere(contest: Contest) -> Ruling:
     dated = "dated " if contest.undated else ""
     text = f"{{0.dated_name}} comes first, and no {dated}studio album carries it"
     if len(contest.works) == 1:
-        text = _is_earliest(contest)
+        text = _earliest_reason(contest)
     return Ruling(choices, text, (single,))
 
 
@@ -192,7 +192,7 @@ def live_only_premiere(contest: Contest) -> Ruling:
     studio = next((candidate for candidate in works if candidate.role is not Role.LIVE), None)
     if studio:
         return no_choice("{0.name} is no live record", studio)
-    text = f"only live records carry it; {_is_earliest(contest)}"
+    text = f"only live records carry it; {_earliest_reason(contest)}"
     return Ruling(contest.firsts, text, (contest.firsts[0],))
 
 
@@ -206,7 +206,7 @@ def intent_match(contest: Contest) -> Ruling:
         return no_choice("the recording is no remix, edit, live or demo recording")
     if not contest.firsts:
         return no_choice("no work carries it")
-    text = f"the recording is {contest.what}, and {_is_earliest(contest)}"
+    text = f"the recording is {contest.intent_noun}, and {_earliest_reason(contest)}"
     return Ruling(contest.firsts, text, (contest.firsts[0],))
 
 
@@ -259,7 +259,7 @@ def _only_compilation(only: Candidate, contest: Contest) -> Ruling:
     elif is_own is False:
         text = f"{MISSING}: only {only.dated_name} carries it, which is by others"
         text += contest.bundle.possible_sibling
-        doubts = (_asked_whether_first(text, only), *doubts)
+        doubts = (_ask_whether_first(text, only), *doubts)
     return Ruling([only], reason, (only,), doubts)
 
 
@@ -268,7 +268,7 @@ def earliest_official(contest: Contest) -> Ruling:
     choices = [candidate for candidate in contest.firsts if candidate.role is not Role.SINGLE]
     if not choices:
         return no_choice("no album or other work comes first")
-    return Ruling(choices, _is_earliest(contest), (choices[0],))
+    return Ruling(choices, _earliest_reason(contest), (choices[0],))
 
 
 Rule = Callable[[Contest], Ruling]
@@ -322,7 +322,7 @@ def stated_premiere(contest: Contest) -> Ruling:
 
 
 class RuleResults(msgspec.Struct, frozen=True, eq=False):
-    """The rulings of all rules on a contest."""
+    """The rulings of all rules on a contest, and what follows from them."""
 
     rulings: Sequence[tuple[str, Ruling]]
     possible: Sequence[Candidate]
@@ -368,7 +368,7 @@ def _choices(rulings: Sequence[tuple[str, Ruling]]) -> Sequence[Candidate]:
     return [*{choice.id: choice for _, ruling in rulings for choice in ruling.choices}.values()]
 
 
-def _is_earliest(contest: Contest) -> str:
+def _earliest_reason(contest: Contest) -> str:
     """Return the reason why a work comes first, as a format string for its candidate."""
     if len(contest.works) > 1:
         of_dated = " and has a date" if contest.undated else ""
@@ -399,7 +399,7 @@ def _doubts_about(early: EarlyCompilation, contest: Contest) -> Iterator[DraftQu
             f"{early.candidate.dated_name} is by others, and every other record is more than"
             f" {window} days later: did it first come out there, or is the original missing?"
         )
-        yield _asked_whether_first(text, early.candidate)
+        yield _ask_whether_first(text, early.candidate)
     if not early.is_alone:
         works = contest.works
         soundtracks = [work for work in works if work.is_dated and is_compilation(work.group)]
@@ -428,7 +428,7 @@ def _ask_whose(candidate: Candidate, contest: Contest) -> DraftQuestion:
     return DraftQuestion("type", text, (group,), answers)
 
 
-def _asked_whether_first(text: str, candidate: Candidate) -> DraftQuestion:
+def _ask_whether_first(text: str, candidate: Candidate) -> DraftQuestion:
     return DraftQuestion("missing_original", text, (candidate.id,), [premiere_answer(candidate)])
 
 
@@ -455,10 +455,10 @@ def _no_compilation(contest: Contest, why: str) -> Ruling:
         return no_choice(why)
     first = min(contest.compilations, key=attrgetter("last", "title", "id"))
     is_one = len(contest.compilations) == 1
-    what = "only a compilation carries" if is_one else "only compilations carry"
+    carriers = "only a compilation carries" if is_one else "only compilations carry"
     if any(candidate.is_by_others for candidate in contest.compilations):
-        what = "only records by others carry"
-    text = f"{MISSING}: {what} it, the earliest {first.dated_name}"
+        carriers = "only records by others carry"
+    text = f"{MISSING}: {carriers} it, the earliest {first.dated_name}"
     text += contest.bundle.possible_sibling
     question = DraftQuestion("missing_original", text, (first.id,))
-    return Ruling((), f"{what} it: {why}", doubts=(question,))
+    return Ruling((), f"{carriers} it: {why}", doubts=(question,))

@@ -1,4 +1,4 @@
-"""Questions on which a decision depends, and how each answer would change the evidence.
+"""Questions whose answers decide an open case, and the change of evidence that an answer means.
 
 Every possible value of an unknown status or type is tried, and each of several contradictory
 descriptions. If the rules do not always choose the same group, a question asks for the value.
@@ -56,7 +56,7 @@ class Undecided(msgspec.Struct, frozen=True, eq=False):
 def questions_of(
     drafts: Iterable[DraftQuestion], bundle: EvidenceBundle, settle: Settle
 ) -> tuple[Question, ...]:
-    """Return the questions; if any answer settles the case, with the group that each leads to."""
+    """Return the questions, with the group of each answer if any answer settles the case."""
     questions = []
     for draft in drafts:
         possibilities = []
@@ -189,7 +189,7 @@ def releases_of_unknown_status(candidates: Sequence[Candidate]) -> UnknownStatus
 
 
 def statuses_that_matter(
-    crg: str, unknown: UnknownStatuses, until: int, bundle: EvidenceBundle, rules: Settle
+    crg: str, unknown: UnknownStatuses, until: int, bundle: EvidenceBundle, settle: Settle
 ) -> tuple[DraftQuestion, ...]:
     """Return questions about the statuses on which the choice of the group `crg` depends.
 
@@ -203,7 +203,7 @@ def statuses_that_matter(
 
     def changes_decision(few: Sequence[ReleaseId]) -> bool:
         tried = with_groups(bundle, _with_status("Official", few))
-        return rules(tried) != crg
+        return settle(tried) != crg
 
     first = next((few for few in _subsets(relevant) if changes_decision(few)), None)
     if first is None:
@@ -237,9 +237,9 @@ def status_questions(
     )
 
 
-def _status_change(status: str, those: Sequence[tuple[Candidate, Release]]) -> BundleChange:
-    change = _with_status(status, [release.mb_release_id for _, release in those])
-    return in_groups(change, [candidate.id for candidate, _ in those])
+def _status_change(status: str, pairs: Sequence[tuple[Candidate, Release]]) -> BundleChange:
+    change = _with_status(status, [release.mb_release_id for _, release in pairs])
+    return in_groups(change, [candidate.id for candidate, _ in pairs])
 
 
 def _with_status(status: str, releases: Sequence[ReleaseId]) -> GroupChange:
@@ -252,8 +252,8 @@ def _with_status(status: str, releases: Sequence[ReleaseId]) -> GroupChange:
 def _is_relevant(candidate: Candidate, release: Release, until: int) -> bool:
     """Return whether a release, if it is official, could give its record a date until a day.
 
-    An undated release, or one later than the record's date, could not, but it may change whose
-    record it is if it has another credit.
+    An undated release, or one later than the record's date, could not. It counts only if it has
+    another credit, because it may then change whose record it is.
     """
     group_date = candidate.group.first_date
     if release.when.first > until and not (group_date.is_known and group_date.first <= until):
@@ -282,7 +282,7 @@ def records_of_unknown_type(candidates: Sequence[Candidate]) -> Sequence[Candida
 
 
 def types_that_matter(
-    crg: str, untyped: Sequence[Candidate], until: int, bundle: EvidenceBundle, rules: Settle
+    crg: str, untyped: Sequence[Candidate], until: int, bundle: EvidenceBundle, settle: Settle
 ) -> tuple[DraftQuestion, ...]:
     """Return questions about the types on which the choice of the group `crg` depends.
 
@@ -295,7 +295,7 @@ def types_that_matter(
         ids = frozenset(candidate.id for candidate in few)
         for primary in _TRIED_TYPES:
             tried = with_groups(bundle, set_fields(primary_type=primary), ids)
-            if rules(tried) != crg:
+            if settle(tried) != crg:
                 return tuple(map(_type_question, few[:_MAX_RECORDS_ALONE]))
     return ()
 
@@ -368,11 +368,11 @@ def readings_of(
 
 
 def contradictions_that_matter(
-    crg: str, contradictions: Sequence[Contradiction], bundle: EvidenceBundle, rules: Settle
+    crg: str, contradictions: Sequence[Contradiction], bundle: EvidenceBundle, settle: Settle
 ) -> tuple[DraftQuestion, ...]:
     """Return questions about the contradictions on which the choice of the group `crg` depends."""
     questions = tuple(clash.draft for clash in contradictions)
-    chosen = {numbers: rules(tried) for numbers, tried in readings_of(bundle, contradictions)}
+    chosen = {numbers: settle(tried) for numbers, tried in readings_of(bundle, contradictions)}
     if not chosen:
         return questions[:MAX_QUESTIONS]
     if set(chosen.values()) == {crg}:
@@ -382,7 +382,7 @@ def contradictions_that_matter(
 
 
 def _depends_on(place: int, chosen: Mapping[tuple[int, ...], str | None]) -> bool:
-    """Return whether the answer changes if only the reading in one place changes."""
+    """Return whether the answer changes if only the description at one place changes."""
     answers: dict[tuple[int, ...], set[str | None]] = {}
     for numbers, answer in chosen.items():
         answers.setdefault((*numbers[:place], *numbers[place + 1 :]), set()).add(answer)
@@ -419,24 +419,26 @@ def _about_releases(candidate: Candidate) -> Iterator[Contradiction]:
     described: dict[str, list[Release]] = {}
     for release in candidate.group.editions:
         described.setdefault(release.mb_release_id, []).append(release)
-    for name, ways in sorted(described.items()):
-        if len(ways) == 1:
+    for release_id, copies in sorted(described.items()):
+        if len(copies) == 1:
             continue
-        ordered = sorted(ways, key=str)
-        days = sorted({str(way.when) for way in ordered if way.when.is_known})
-        statuses = sorted({way.standing for way in ordered if way.standing})
-        what = f"the release {name} of '{candidate.title}' both"
-        if any(same_day(way.when, other.when) is False for way, other in combinations(ordered, 2)):
-            problem = f"dates {what} {' and '.join(days)}"
-            names = [str(way.when) for way in ordered]
+        ordered = sorted(copies, key=str)
+        days = sorted({str(copy.when) for copy in ordered if copy.when.is_known})
+        statuses = sorted({copy.standing for copy in ordered if copy.standing})
+        subject = f"the release {release_id} of '{candidate.title}' both"
+        if any(
+            same_day(*pair) is False for pair in combinations([copy.when for copy in ordered], 2)
+        ):
+            problem = f"dates {subject} {' and '.join(days)}"
+            names = [str(copy.when) for copy in ordered]
         elif len(statuses) > 1:
-            problem = f"calls {what} {' and '.join(statuses)}"
-            names = [way.standing or "of unknown status" for way in ordered]
+            problem = f"calls {subject} {' and '.join(statuses)}"
+            names = [copy.standing or "of unknown status" for copy in ordered]
         else:
             continue
-        readings = [_with_description(way) for way in ordered]
+        readings = [_with_description(copy) for copy in ordered]
         question = f"the evidence {problem}: which is right?"
-        yield Contradiction(question, (candidate.id,), readings, names, (name,))
+        yield Contradiction(question, (candidate.id,), readings, names, (release_id,))
 
 
 def _in_several_groups(candidates: Sequence[Candidate]) -> Iterator[Contradiction]:
@@ -461,12 +463,13 @@ def _in_several_groups(candidates: Sequence[Candidate]) -> Iterator[Contradictio
             )
 
 
-def _with_description(way: Release) -> GroupChange:
+def _with_description(right: Release) -> GroupChange:
     """Return a change that replaces all descriptions of a release by one."""
 
     def change(group: ReleaseGroup) -> ReleaseGroup:
-        ways = (way if copy.mb_release_id == way.mb_release_id else copy for copy in group.editions)
-        return replace(group, releases=tuple(dict.fromkeys(ways)) if group.releases else None)
+        editions = group.editions
+        same = (right if copy.mb_release_id == right.mb_release_id else copy for copy in editions)
+        return replace(group, releases=tuple(dict.fromkeys(same)) if group.releases else None)
 
     return change
 

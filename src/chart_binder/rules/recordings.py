@@ -40,7 +40,7 @@ class SortedRecordings(msgspec.Struct, frozen=True):
 _Test = Callable[[RecordingCandidate], Answer]
 _Reason = Callable[[RecordingCandidate, Answer], str]
 _TestWithReason = tuple[_Test, _Reason, bool]
-"""A test, a function that returns why it excludes a recording, and whether the version is open."""
+"""A test, the reason why it excludes a recording, and whether the wanted version is unknown."""
 _Recordings = Sequence[RecordingCandidate]
 
 
@@ -112,7 +112,7 @@ def _may_be_of(sibling: RecordingCandidate, version: _Recordings) -> bool:
 def recording_of(
     recordings: Sequence[RecordingCandidate], release: str | None, bundle: EvidenceBundle
 ) -> RecordingId:
-    """Return the recording on a release; of several, no sibling, then the closest in length."""
+    """Return the recording on a release; of several, prefer no sibling, then the nearest length."""
     if len(recordings) == 1:
         return recordings[0].mb_recording_id
     duration_ms = _duration_ms(bundle) or 0
@@ -129,7 +129,7 @@ def recording_of(
 def via_sibling(
     recordings: Sequence[RecordingCandidate], decided: RecordingId | None = None
 ) -> str:
-    """Return that a sibling led to a record; an empty text if any recording is no sibling."""
+    """Return a text if only siblings led to a record; an empty text if any recording is none."""
     if not recordings or not all(recording.is_sibling for recording in recordings):
         return ""
     sibling = min(recordings, key=lambda take: (take.mb_recording_id != decided, _order(take)))
@@ -212,8 +212,8 @@ def _part_test(bundle: EvidenceBundle, recordings: _Recordings) -> _TestWithReas
     )
 
 
-def part_apart(bundle: EvidenceBundle, recordings: _Recordings) -> str:
-    """Return that no recording is the wanted part of a song; an empty text if one is."""
+def part_mismatch(bundle: EvidenceBundle, recordings: _Recordings) -> str:
+    """Return a text if no recording is the wanted part of a song; an empty text if one is."""
     title = bundle.recording_title
     wanted = {remarks_in(text, None).part for text in (title, title_wanted(bundle))}
     if not title or not recordings or any(take.remarks.part in wanted for take in recordings):

@@ -67,8 +67,8 @@ def choose_release(
         originals = _originals(official, group, settings)
         fresh, _ = _first(originals, home, group, settings)
         if fresh.mb_release_id != chosen.mb_release_id:
-            is_one_too = is_marked_reissue(fresh, group, settings)
-            why = "came out before it" if is_one_too else "is the earliest that is not"
+            is_reissue_too = is_marked_reissue(fresh, group, settings)
+            why = "came out before it" if is_reissue_too else "is the earliest that is not"
             reason = f"{_named(chosen)} is a reissue; {_named(fresh)} {why}"
             return Representative(fresh, REISSUE_FILTER_APPLIED, reason)
     at_home = home_countries(country)
@@ -257,7 +257,10 @@ def _title(title: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=16)
 def _marks(terms: tuple[str, ...]) -> Callable[[str], re.Match[str] | None]:
-    """Return a search for `terms` at the start of words; `remaster` matches `Re-mastered` too."""
+    """Return a function that searches for `terms` at the start of words.
+
+    `remaster` matches `Re-mastered` too.
+    """
     form = "|".join(
         (r"(?<![^\W\d_])" if term[:1].isascii() else "")
         + ("re[- ]?" if _AGAIN.match(term) else "")
