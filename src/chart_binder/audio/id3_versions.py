@@ -26,6 +26,7 @@ _ONLY_IN_2_4 = {"TDRL": "TXXX:RELEASEDATE", "TSST": "TSST"}
 _WHOLE_DATE = re.compile(
     r"(?P<year>\d{4})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d)(?:[T ](?P<time>\d\d:\d\d))?)?)?"
 )
+_YEAR_OR_DAY = re.compile(r"[0-9]{4}(-[0-9]{2}-[0-9]{2})?")
 _FOUR_DIGITS = re.compile(r"(\d\d)(\d\d)")
 _END = 1 << 16  # an index after those of all items
 
@@ -138,10 +139,13 @@ def _date_in(keys: Texts, date: str, frames: Mapping[str, Texts]) -> Mapping[str
 
 
 def _joined(year: str, day: str = "", time: str = "") -> str:
-    """Return a date as in ID3v2.4; a year without four digits is returned unchanged."""
+    """Return a date as in ID3v2.4; a year without four digits is returned unchanged.
+
+    If the frame of the year has a whole date, the frame of the day counts, as in mutagen.
+    """
     days, times = _FOUR_DIGITS.fullmatch(day), _FOUR_DIGITS.fullmatch(time)
-    if days and _FOUR_DIGITS.fullmatch(year):
-        year = f"{year}-{days[2]}-{days[1]}"
+    if days and _YEAR_OR_DAY.fullmatch(year):
+        year = f"{year[:4]}-{days[2]}-{days[1]}"
     is_day = _WHOLE_DATE.fullmatch(year) and len(year) == len("2004-01-31")
     return f"{year}T{times[1]}:{times[2]}" if times and is_day else year
 
