@@ -2,9 +2,9 @@
 
 Thirty invented artists with two albums of twelve files each, and once more the best known two of
 them with six. Each has a discography of 15 to 600 releases: seven of ten are the artist's own
-(albums of twelve tracks, singles of three, both in several editions), the rest samplers by various
-artists, of twenty tracks, of which the artist has one. Files have the tags that Picard writes. The
-stand-in gives at most 500 tracks a page, as MusicBrainz does.
+(albums of twelve tracks, singles of three, both in several editions), the others compilations of
+twenty tracks, one by the artist. Files have the tags that Picard writes. The stand-in gives at most
+500 tracks a page, as MusicBrainz does.
 
 Evidence is held against what comes one by one. Requests are counted one by one, an album at a time,
 and all of an artist at once.
@@ -27,7 +27,7 @@ from servers.musicbrainz import MusicBrainzStandIn
 ARTISTS = {15: 6, 30: 6, 60: 6, 120: 6, 300: 4, 600: 2}
 """How many artists have how many releases."""
 ALBUMS, MANY_ALBUMS, TRACKS = 2, 6, 12
-SINGLE_TRACKS, SAMPLER_TRACKS = 3, 20
+SINGLE_TRACKS, COMPILATION_TRACKS = 3, 20
 OWN = 0.7
 """The share of releases that are the artist's own."""
 LIMIT = 6.0
@@ -53,9 +53,9 @@ def discography(name: str, releases: int, in_library: int) -> list[Record]:
             break
     sampled = [song for record in records for song in record.songs[:4]]
     return records + [
-        Record(title, VARIOUS, (song, *songs_of("Others", title, SAMPLER_TRACKS - 1)))
+        Record(title, VARIOUS, (song, *songs_of("Others", title, COMPILATION_TRACKS - 1)))
         for title, song in zip(
-            (f"{name} sampler {number}" for number in range(releases - count)), cycle(sampled)
+            (f"{name} compilation {number}" for number in range(releases - count)), cycle(sampled)
         )
     ]
 

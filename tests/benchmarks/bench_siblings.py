@@ -2,8 +2,8 @@
 
 Twelve invented artists with 4, 20 or 80 records of twelve tracks. The library has of each artist an
 original album, its remaster, whose tracks are recordings of their own, and a best-of of remasters;
-and two samplers with a song of each artist, whose recordings are on nothing else. Files have the
-recording ids alone. Counted are the requests a file without siblings, with them one by one, and
+and two compilations with a song of each artist, whose recordings are on no other record. Files have
+only recording ids. Counted are the requests a file without siblings, with them one by one, and
 with them an album at a time, and the files that are decided for their original album.
 """
 
@@ -59,11 +59,11 @@ def _add_artist(world: World, albums: dict[str, list[str]], artist: str, number:
             "best": f"{row} | - | 2010 remaster | {best}",
         }
         if track in (0, 1):
-            rows[f"sampler {track}"] = f"{row} | - | - | V{track} various 2004-01-01"
+            rows[f"various {track}"] = f"{row} | - | - | V{track} various 2004-01-01"
         for kind, text in rows.items():
             name = f"{number}/{track}/{kind}"
             world.add(name + text)
-            album = kind if kind.startswith("sampler") else f"{number}/{kind}"
+            album = kind if kind.startswith("various") else f"{number}/{kind}"
             albums.setdefault(album, []).append(name)
 
 
