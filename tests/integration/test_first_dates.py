@@ -213,7 +213,9 @@ def test_a_later_word_leaves_the_earlier_ones(
     now = first_of(canon, song, **alone)
     assert (now["decided_by"], now["crg_mbid"], now["date"]) == ("override", OPERA, "1975")
     assert (now["release_group_mbid"], now["by"]) == (OPERA, "person")
-    canon("override", "set", song, f"--crg={HITS}", **alone).must_end(0)
+    canon("override", "set", song, "--first=1975-11", **alone).must_end(0, "because there")
+    moved = canon("override", "set", song, f"--crg={HITS}", **alone)
+    moved.must_end(0, "the date 1975-11 is dropped with its group")
     now = first_of(canon, song, **alone)
     assert (now["crg_mbid"], now["date"], now["year_certain"]) == (HITS, "2004", True)
     assert now["by"] == "person"
@@ -250,6 +252,7 @@ def test_review_takes_a_date_a_record_and_a_recording(
 ) -> None:
     for named, said in (
         ((), "say what is right"), (("--there", "--first=1975"), "are about CANDIDATE"),
+        ((OPERA, "--there", "--first=1970"), "both say the date"),
         (("--first=2999",), "in the future"),
     ):  # fmt: skip
         canon("review", "choose", open_song, *named, **alone).must_end(2, said)
@@ -306,6 +309,31 @@ def test_the_keys_of_a_walk(
         assert terminal.ended() == 0
     (kept,) = canon("override", "list", "--output=json", **alone).lines
     assert (kept["first_date"], kept["crg_mbid"]) == ("1975", None)
+
+
+def test_a_verdict_that_somebody_else_replaced_is_not_taken_back(
+    canon: Canon, home: Path, environment: dict[str, str], open_song: Path, alone: dict[str, str]
+) -> None:
+    with walking(home, environment | alone, "review", "walk") as terminal:
+        terminal.until("? keys")
+        terminal.press(("1", "is right"))
+        (first,) = canon("override", "list", "--output=json", **alone).lines
+        named = (first["recording_mbid"], "--first=1970", "--reason=theirs")
+        canon("override", "set", *named, **alone).must_end(0)
+        (theirs,) = canon("override", "list", "--output=json", **alone).lines
+        terminal.press(("u", "changed since, so nothing is taken back"))
+        assert terminal.ended() == 0
+    assert canon("override", "list", "--output=json", **alone).lines == [theirs]
+
+
+def test_a_file_that_was_forgotten_meanwhile_is_not_judged(
+    canon: Canon, home: Path, environment: dict[str, str], open_song: Path, alone: dict[str, str]
+) -> None:
+    with walking(home, environment | alone, "review", "walk") as terminal:
+        terminal.until("? keys")
+        canon("forget", open_song).must_end(0)
+        terminal.press(("1", "it was taken out of the store since"), ("q", ""))
+    assert canon("override", "list", "--output=json", **alone).lines == []
 
 
 def test_on_a_terminal_what_was_looked_up_is_asked_about(

@@ -367,6 +367,9 @@ def _keep(
         again = [*overrides.to_decide_again(store, kept)]
         if not is_dry:
             store.overrides.put(kept)
+    if before and before.first_date and not kept.first_date:
+        dropped = f"the date {before.first_date} is dropped with its group: --first keeps a date"
+        notes = (*notes, dropped)
     notes = (*subject.notes, *notes, *again)
     lines = list(override_lines(kept, overrides.OverrideEffect(bundle=subject.bundle)))
     if before:

@@ -274,6 +274,8 @@ def choose_candidate(
         raise UsageError("say what is right: CANDIDATE, --first or --same-as")
     if not candidate and (rr or there):
         raise UsageError("--rr and --there are about CANDIDATE: name it")
+    if there and first_date:
+        raise UsageError("--there and --first both say the date: give one of them")
 
     def written(case: ReviewCase) -> overrides.PersonChoice:
         crg, release = (

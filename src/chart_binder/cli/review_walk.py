@@ -495,8 +495,11 @@ class Walk:
         if not self.done:
             return self._say("no verdict was given since you began")
         given = (case and self._given_on(case)) or self.done[-1]
-        self.store.verdicts.take_back(given.saved)
+        is_unchanged = self.store.verdicts.take_back(given.saved)
         self.done = [one for one in self.done if one is not given]
+        if not is_unchanged:
+            path = path_text(given.case.path)
+            return self._say(f"{path}: its override was changed since, so nothing is taken back")
         if case and case.record.id != given.case.record.id:
             self.again.append((case, False))
         self.again.append((given.case, True))

@@ -194,7 +194,7 @@ class OverrideRecord(msgspec.Struct, frozen=True):
     def amending(self, before: "OverrideRecord | None") -> "OverrideRecord":
         """Return a copy with the values that only an earlier override for the recording has.
 
-        The release and the date of another release group are not copied.
+        The release, date and reason of another release group are not copied.
         """
         if before is None:
             return self
@@ -206,4 +206,5 @@ class OverrideRecord(msgspec.Struct, frozen=True):
             rr_mbid=self.rr_mbid or rr,
             first_date=self.first_date or date,
             same_as=self.same_as or before.same_as,
+            reason=self.reason or ("" if moves else before.reason),
         )

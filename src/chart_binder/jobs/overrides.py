@@ -334,6 +334,8 @@ def _save(
     """Save a verdict with its override, and remove the overrides of earlier verdicts."""
     if override is None and case.decision.state not in (State.UNMATCHED, State.UNREADABLE):
         _require_open(store, case)
+    if store.decisions.by_id(case.record.id) is None:
+        raise CanonError(f"{case.path}: it was taken out of the store since: nothing is kept")
     before = _overrides_of_verdicts(store, case)
     at_utc, reason = (override.set_at_utc, override.reason) if override else (now_utc(), reason)
     verdicts = [

@@ -253,9 +253,19 @@ class Verdicts(StorePart):
             _put(connection, () if is_dry else records)
         return SavedVerdicts(tuple(records), override, before, verdicts_before)
 
-    def take_back(self, saved: SavedVerdicts) -> None:
-        """Restore in one transaction what was stored before `save`."""
+    def take_back(self, saved: SavedVerdicts) -> bool:
+        """Restore in one transaction what was stored before `save`.
+
+        If an override was changed since, change nothing and return false.
+        """
+        expected = {saved.override.recording_mbid: saved.override} if saved.override else {}
+        recordings = {*expected, *(override.recording_mbid for override in saved.before)}
+        wanted = sa.select(overrides).where(overrides.c.recording_mbid.in_(recordings))
         with self._database.writing() as connection:
+            rows = connection.execute(wanted).all()
+            current = [self._database.read(OverrideRecord, row) for row in rows]
+            if current != [*expected.values()]:
+                return False
             for verdict in saved.verdicts:
                 same = (
                     verdicts.c.decision_id == verdict.decision_id,
@@ -268,6 +278,7 @@ class Verdicts(StorePart):
             for override in saved.before:
                 put_override(connection, override)
             _put(connection, saved.verdicts_before)
+        return True
 
     def given_with(self, override: OverrideRecord) -> tuple[VerdictRecord, ...]:
         """Return the verdicts that came with an override."""
