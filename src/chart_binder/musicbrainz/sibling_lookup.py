@@ -441,7 +441,7 @@ def bring_in(
     first = described(siblings[0][0])
     if not candidates:
         raise NothingFoundError(f"{first} is on no release")
-    counting = [one for one in candidates if not is_on_other_versions_only(one)]
+    counting = [sibling for sibling in candidates if not is_on_other_versions_only(sibling)]
     if not counting:
         raise NothingFoundError(f"{first} is only on records of live takes, remixes or demos")
     return tuple(counting)

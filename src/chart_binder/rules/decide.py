@@ -187,8 +187,8 @@ def _ambiguities(
 
     if not bundle.all_ids.is_each_once:
         clashes = find_contradictions(contest.recordings, contest.candidates)
-        if clashes and (asked := contradictions_that_matter(chosen.id, clashes, bundle, settle)):
-            return "which of two descriptions is right", asked
+        if clashes and (drafts := contradictions_that_matter(chosen.id, clashes, bundle, settle)):
+            return "which of two descriptions is right", drafts
     statuses = releases_of_unknown_status(contest.candidates)
     untyped = records_of_unknown_type(contest.candidates)
     if not (statuses or untyped):
