@@ -342,7 +342,8 @@ def run_items(
             with on_error(partial(_save_failed_end, buffer, tally)):
                 batch.run(items(store))
                 batch.finish(years.ask(store, worker.pipeline, to_stop))
-            if years.left and not to_stop():
+            if years.left:
+                batch.is_cut_short |= to_stop()
                 left = counted(years.left, "uncertain year")
                 on_message(f"{left} left: the same command goes on")
         result = _result(run.id, batch, is_stopped=to_stop())

@@ -41,7 +41,11 @@ def absolute_path(path: str | Path) -> str:
 
 def path_text(path: str | bytes | Path) -> str:
     """Return a path or an argument as text; bytes that are not UTF-8 become U+FFFD."""
-    return os.fsencode(path).decode("utf-8", errors="replace")
+    try:
+        encoded = os.fsencode(path)
+    except UnicodeEncodeError:  # text of another origin, in a locale that lacks its letters
+        encoded = str(path).encode("utf-8", "surrogateescape")
+    return encoded.decode("utf-8", errors="replace")
 
 
 def quoted(path: Path) -> str:

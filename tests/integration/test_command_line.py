@@ -11,8 +11,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from integration.conftest import REPOSITORY, Canon
-from integration.services import ALBUM, adjudicating, asking, flac
+from golden.bundles import year_only_single
+from integration.conftest import REPOSITORY, Canon, Start
+from integration.services import ALBUM, adjudicating, asking, file_of, flac
 from servers.musicbrainz import MusicBrainzStandIn
 from servers.ollama import OllamaStandIn
 from servers.searxng import Mode, Searxng, hit
@@ -307,6 +308,17 @@ def test_text_of_a_tag_is_replaced_where_a_terminal_lacks_it_or_would_obey(canon
     for settings in ({}, ascii_only):
         ran = canon("decide", "--evidence=-", stdin=json.dumps(bundle).encode(), **settings)
         assert "\x1b" not in ran.must_end(3, "undecided", "pwned").out
+
+
+def test_a_file_name_that_the_locale_lacks_is_no_traceback(
+    canon: Canon, home: Path, start: Start
+) -> None:
+    song = file_of(year_only_single(), home, "日本ä.flac")
+    plain = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
+    canon("decide", song, knowing=[year_only_single()]).must_end(3)
+    _, err = start("write", song, "--best-known", **plain).communicate(timeout=60)
+    assert b"Traceback" not in err, err
+    assert b"next: " in err
 
 
 @pytest.mark.parametrize("becomes", ["KeyboardInterrupt", "RuntimeError('as pydantic does')"])

@@ -1,6 +1,10 @@
 """The year of a decided file: what the commands ask a model, keep, and say."""
 
+import signal
+import subprocess
+import time
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -8,7 +12,7 @@ import pytest
 from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.fields import all_fields
 from golden.bundles import Bundle, year_only_single
-from integration.conftest import Canon, in_store
+from integration.conftest import Canon, Start, in_store
 from integration.services import (
     TRUSTING,
     UNSURE,
@@ -36,9 +40,9 @@ RAW = {
 }
 
 
-def compilation() -> Bundle:
+def compilation(title: str = "Slow Tram") -> Bundle:
     """Return the evidence of a song on a lone compilation, with the ids that MusicBrainz gives."""
-    bundle = load_evidence("year", RAW).document
+    bundle = load_evidence(f"year of {title}", RAW | {"title": title}).document
     artist = "11111111-2222-4333-8444-555555555555"
     return bundle | {"artist": bundle["artist"] | {"mb_artist_id": artist}}
 
@@ -105,6 +109,39 @@ def test_a_year_that_nobody_tells_leaves_the_decision_and_says_what_is_missing(
         assert line["year_answer"]["outcome"] == "rejected"
         shown = canon("decide", file, **settings).must_end(0).out
         assert "the model cannot tell" in shown
+
+
+def test_a_batch_that_is_interrupted_while_it_asks_for_years_says_so(
+    canon: Canon, home: Path, start: Start
+) -> None:
+    bundles = [compilation(title) for title in ("Slow Tram", "Fast Tram")]
+    (home / "a").mkdir()
+    for number, bundle in enumerate(bundles):
+        file_of(bundle, home / "a", f"{number}.flac", date="1999")
+    begun: list[subprocess.Popen[bytes]] = []
+    interrupted = Event()
+
+    def interrupting(messages: object) -> str:
+        del messages
+        if not interrupted.is_set():
+            interrupted.set()
+            begun[0].send_signal(signal.SIGINT)
+            time.sleep(1)
+        return UNSURE
+
+    with (
+        MusicBrainzStandIn(bundles) as mb,
+        Searxng() as search,
+        OllamaStandIn(interrupting) as model,
+    ):
+        settings = asking(mb) | adjudicating(model, search) | ALONE
+        settings |= {"CANON_BATCH__MODEL_JOBS": "1"}
+        canon("batch", home / "a", **settings).must_end(0)
+        begun.append(start("batch", home / "a", "--ask-years", **settings))
+        out, err = begun[0].communicate(timeout=60)
+    assert begun[0].returncode == 130, (out, err)
+    assert b"1 uncertain year left: the same command goes on" in err
+    assert canon("runs", "list", "--output=json").lines[0]["status"] == 130
 
 
 def test_a_proposed_year_waits_beside_open_cases_and_accepting_it_keeps_the_year(
