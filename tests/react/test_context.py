@@ -80,7 +80,7 @@ def test_a_note_is_never_longer_than_what_it_stands_for() -> None:
 def test_an_opening_that_cannot_fit_is_refused_with_what_is_needed() -> None:
     opening = [Message("system", "x" * 60_000)]
     with pytest.raises(
-        ContextFullError, match=r"about 10007 tokens .* leaves 7000: raise num_ctx by 3007"
+        ContextFullError, match=r"about 10007 tokens, .* leaves 7000: raise num_ctx by 3007"
     ):
         Context(opening, Classic(), "user", 7_000).messages()
 
@@ -150,9 +150,9 @@ COUNTED = Reply("x", prompt_tokens=100, completion_tokens=20)
 def test_a_next_turn_takes_its_prompt_and_as_much_as_was_written_before() -> None:
     budget = Budget(tokens=370)
     budget.record(COUNTED, 0, 0)
-    assert budget.out_of_tokens(200) is None
+    assert budget.token_problem(200) is None
     assert not budget.is_short_of_tokens(105)
     assert budget.is_short_of_tokens(106)
-    assert budget.out_of_tokens(231) == (
+    assert budget.token_problem(231) == (
         "the run took 120 tokens and one more turn about 251, over max_run_tokens = 370"
     )

@@ -13,18 +13,18 @@ import tomli
 from chart_binder.files import convert_json
 from chart_binder.react.conversation import ChatError, UnreachableError, plain_line
 
-LONGEST_DETAIL = 200  # characters of the server's message
-STARTING_S = 2.0  # how long to wait for a server that is starting
+MAX_DETAIL_CHARS = 200  # of the server's message
+START_WAIT_S = 2.0  # how long to wait for a server that is starting
 DECLINING = frozenset({400, 422, 500, 501})
 """Statuses of a refused request that the server may accept without one of its fields."""
 _ERRORS = range(400, 600)
 _OTHER_FORMAT = frozenset({*range(200, 300), 404, 405})
 
 
-class PassingError(ChatError):
-    """A fault that may be temporary, before any part of a reply came.
+class TransientError(ChatError):
+    """A fault before the first part of a reply that may pass, so that the request is made again.
 
-    Make at most `max_tries` requests, and wait `wait_s` seconds before the next one.
+    At most `max_tries` requests are made; the next one is made after `wait_s` seconds.
     """
 
     def __init__(self, problem: str, wait_s: float = 0.0, *, max_tries: float) -> None:
@@ -33,15 +33,15 @@ class PassingError(ChatError):
         self.max_tries = max_tries
 
 
-class AbsentError(PassingError, UnreachableError):
-    """Nothing answers at the address; a server that is starting answers after `STARTING_S`."""
+class AbsentError(TransientError, UnreachableError):
+    """Nothing answers at the address; a server that is starting answers after `START_WAIT_S`."""
 
 
 class DeclinedError(ChatError):
     """A server refused a request that it may accept without one of its fields.
 
-    `is_known` says that a row of faults.toml describes the failure; then the cause can only be a
-    field that the server names.
+    If a row of faults.toml describes the failure, it `is_known`, and only a field that the server
+    names can be its cause.
     """
 
     def __init__(self, problem: str, answer: "ErrorAnswer", *, is_known: bool) -> None:
@@ -72,7 +72,7 @@ class ErrorAnswer:
 
     @property
     def detail(self) -> str:
-        """The status and the message, which is left out if it is an HTML page."""
+        """The status and the message; an HTML page is left out."""
         words = "" if self.words.lstrip().startswith("<") else self.words.strip()
         number = f"HTTP {self.status}" if self.status else ""
         return ": ".join(filter(None, (number, words)))
@@ -138,17 +138,17 @@ class Fault:
     def error(
         self, names: Mapping[str, str], detail: str = "", retry_after_s: float = 0.0
     ) -> ChatError:
-        """Return the error to raise, with `ModelServer.names` and a part of the server's message.
+        """Return the error to raise; `detail` is the server's message, which is shortened.
 
-        The API key is not shown.
+        `names` are those of `ModelServer.names`. The API key is not shown.
         """
         key = names["key"]
-        brief = plain_line(detail.replace(key, "***") if key else detail, LONGEST_DETAIL)
+        brief = plain_line(detail.replace(key, "***") if key else detail, MAX_DETAIL_CHARS)
         sentence = self.sentence.format(**names, detail=brief)
         if self.absent:
-            return AbsentError(sentence, STARTING_S, max_tries=self.max_tries)
+            return AbsentError(sentence, START_WAIT_S, max_tries=self.max_tries)
         if self.max_tries > 1:
-            return PassingError(sentence, retry_after_s, max_tries=self.max_tries)
+            return TransientError(sentence, retry_after_s, max_tries=self.max_tries)
         return ChatError(sentence)
 
 
@@ -177,7 +177,7 @@ class Faults:
         fault = self.find(answer)
         by_status = (row for row in _TABLE.by_status if row.matches(answer))
         is_other_format = answer.status in _OTHER_FORMAT
-        default = self.wrong_format if is_other_format else next(by_status, BY_NAME["FAILED"])
+        default = self.wrong_format if is_other_format else next(by_status, COMMON_FAULTS["FAILED"])
         error = (fault or default).error(names, answer.detail, answer.retry_after_s)
         if answer.status in DECLINING and (fault is None or fault.declining):
             return DeclinedError(str(error), answer, is_known=fault is not None)
@@ -196,6 +196,6 @@ class _Table:
 _TABLE: Final = convert_json(
     tomli.loads(files("chart_binder.chat").joinpath("faults.toml").read_text("utf-8")), _Table
 )
-BY_NAME: Final = _TABLE.by_name
+COMMON_FAULTS: Final = _TABLE.by_name
 OLLAMA: Final = _TABLE.ollama
 OPENAI: Final = _TABLE.openai

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from chart_binder.chat.faults import (
-    BY_NAME,
+    COMMON_FAULTS,
     ErrorAnswer,
     Fault,
     Faults,
-    PassingError,
+    TransientError,
     error_in,
     parse_json,
     read_error,
@@ -36,11 +36,11 @@ CONNECT_S = 5.0  # a host that exists answers the first packet much sooner
 MOST_BYTES = 16_000_000
 """The most bytes of an answer; a model's description with its licences takes less than 1 MB."""
 MOST_BYTES_A_TOKEN = 1_024
-"""The most bytes for each token, which is streamed as a line of JSON of about 150 bytes."""
+"""The most bytes for each token; a token is streamed as a line of JSON of about 150 bytes."""
 PAUSES_S = (0.1, 0.4, 1.0)
 """Seconds before the second and the third try, and before each further one."""
-CONFIGURED = "llm."
-"""The section of the options of a configured model."""
+CONFIG_SECTION = "llm."
+"""What errors put before an option that the configuration sets: `llm.num_ctx`."""
 _log = logging.getLogger(__name__)
 
 
@@ -57,7 +57,7 @@ def whole(_: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The address of a server, with its port and without a user name, and the API key.
+    """The address of a server (with its port, without a user name) and the API key.
 
     Errors name an option with `section` before it: `llm.` in the configuration, or nothing if the
     caller passed the option as an argument.
@@ -65,11 +65,11 @@ class Endpoint:
 
     address: str
     key: str = field(default="", repr=False)
-    section: str = CONFIGURED
+    section: str = CONFIG_SECTION
 
     @classmethod
     def of(
-        cls, config: LLMConfig, environ: Mapping[str, str], section: str = CONFIGURED
+        cls, config: LLMConfig, environ: Mapping[str, str], section: str = CONFIG_SECTION
     ) -> "Endpoint":
         """Return the endpoint of `base_url` and `api_key_env`. Raises `ConfigError`."""
         address = _address(config.base_url, f"{section}base_url")
@@ -201,7 +201,7 @@ class ModelServer:
             words = b"" if is_compressed else b"".join(pieces)
             raise refusal(read_error(words, answer.status_code, wait_s))
         if is_compressed:
-            raise BY_NAME["COMPRESSED"].error(self.names, encoding)
+            raise COMMON_FAULTS["COMPRESSED"].error(self.names, encoding)
         return _documents(split(answer.headers.get("content-type", ""), pieces), refusal)
 
     def _limited(self, pieces: Iterable[bytes], max_bytes: int) -> Iterator[bytes]:
@@ -234,7 +234,7 @@ class ModelServer:
 
     @contextmanager
     def translated(self, late: str) -> Iterator[None]:
-        """Raise `ChatError` in place of the errors of libraries and readers.
+        """Raise `ChatError` in place of the errors of libraries and of `read` functions.
 
         `late` is the name of the fault if the server takes too long.
         """
@@ -243,7 +243,7 @@ class ModelServer:
         try:
             yield
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, RecursionError) as error:
-            raise self._failure(error, BY_NAME[late]) from error
+            raise self._failure(error, COMMON_FAULTS[late]) from error
 
     def _failure(self, error: Exception, late: Fault) -> ChatError:
         import httpx  # as above
@@ -255,18 +255,18 @@ class ModelServer:
         detail = ERROR_NUMBER.sub("", str(error)) or type(error).__name__
         absent = self.faults.absent
         if name := self.endpoint.named_proxy[0]:
-            absent, detail = BY_NAME["PROXY_ABSENT"], f"{name}: {detail}"
+            absent, detail = COMMON_FAULTS["PROXY_ABSENT"], f"{name}: {detail}"
         if "CERTIFICATE_VERIFY_FAILED" in detail:
-            absent = BY_NAME["CERTIFICATE"]
+            absent = COMMON_FAULTS["CERTIFICATE"]
         elif "WRONG_VERSION_NUMBER" in detail or "RECORD_LAYER_FAILURE" in detail:
-            absent = BY_NAME["UNENCRYPTED"]
+            absent = COMMON_FAULTS["UNENCRYPTED"]
         rows: tuple[tuple[type[Exception] | tuple[type[Exception], ...], Fault], ...] = (
             ((httpx.ConnectError, httpx.ConnectTimeout), absent),
             (httpx.TimeoutException, late),
-            (httpx.ProxyError, BY_NAME["PROXY"]),
-            (httpx.TransportError, BY_NAME["BROKEN_OFF"]),
-            (httpx.InvalidURL, BY_NAME["IMPOSSIBLE_ADDRESS"]),
-            (OSError, BY_NAME["UNUSABLE"]),
+            (httpx.ProxyError, COMMON_FAULTS["PROXY"]),
+            (httpx.TransportError, COMMON_FAULTS["BROKEN_OFF"]),
+            (httpx.InvalidURL, COMMON_FAULTS["IMPOSSIBLE_ADDRESS"]),
+            (OSError, COMMON_FAULTS["UNUSABLE"]),
         )
         fault = next((row for kind, row in rows if isinstance(error, kind)), None)
         # Any other error: the answer is not JSON, has another structure, or is nested too deep.
@@ -282,8 +282,8 @@ def _documents(texts: Iterable[bytes], refusal: Refusal) -> Iterator[Any]:
         yield document
 
 
-def retry_passing(ask: Callable[[], Reply], deadline: "Deadline") -> Reply:
-    """Return the result of `ask`, calling it again after each `PassingError` until the deadline.
+def retry_transient(ask: Callable[[], Reply], deadline: "Deadline") -> Reply:
+    """Return the result of `ask`, calling it again after each `TransientError` until the deadline.
 
     Raises its `ChatError` if no further try is allowed.
     """
@@ -291,7 +291,7 @@ def retry_passing(ask: Callable[[], Reply], deadline: "Deadline") -> Reply:
     while True:
         try:
             return ask()
-        except PassingError as error:
+        except TransientError as error:
             wait_s = max(PAUSES_S[min(tries, 3) - 1], error.wait_s)
             if deadline.left_s <= wait_s or tries >= error.max_tries:
                 raise
@@ -330,5 +330,7 @@ def _key(name: str, environ: Mapping[str, str], option: str) -> str:
     if not key:
         raise ConfigError(f"{option} names {name!r}, which is not set or empty")
     if not (key.isascii() and key.isprintable()):
-        raise ConfigError(f"the key in {name!r} ({option}) has characters no header may hold")
+        raise ConfigError(
+            f"the key in {name!r} ({option}) has characters that no HTTP header may have"
+        )
     return key

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from chart_binder.chat.faults import OLLAMA
-from chart_binder.chat.http import CONFIGURED, Endpoint, ModelServer, Split, whole
+from chart_binder.chat.http import CONFIG_SECTION, Endpoint, ModelServer, Split, whole
 from chart_binder.chat.served_model import (
     Fields,
     ModelHealth,
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from ollama import ChatResponse, Client, GenerateResponse, ShowResponse
 
 _UNCUT = {"truncate": False, "shift": False}
-"""A prompt that does not fit is refused, and a reply ends when the context is full (0.12.6)."""
+"""Fields since Ollama 0.12.6: refuse a prompt that does not fit, and end a reply that does not."""
 _SCHEMA, _THINK = "format", "think"
 _EFFORTS: Mapping[str, bool | str] = {"none": False, "minimal": False}
 """Ollama's values for these efforts; other efforts have the same names."""
 
 
 def connect(
-    config: LLMConfig, environ: Mapping[str, str] = os.environ, section: str = CONFIGURED
+    config: LLMConfig, environ: Mapping[str, str] = os.environ, section: str = CONFIG_SECTION
 ) -> ChatModel:
     """Return the configured model; its server is not asked yet. Raises `ConfigError`."""
     return ServedModel(config, _endpoint(config, environ, section), _OllamaApi(), OLLAMA)
@@ -64,7 +64,7 @@ def _endpoint(config: LLMConfig, environ: Mapping[str, str], section: str) -> En
 
 def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ModelHealth:
     """Ask the server for its version, its models and the configured one. Raises no error."""
-    return examine(config, lambda: _endpoint(config, environ, CONFIGURED), OLLAMA, _health)
+    return examine(config, lambda: _endpoint(config, environ, CONFIG_SECTION), OLLAMA, _health)
 
 
 class _OllamaApi:
@@ -290,12 +290,13 @@ def _trained_length(details: "ShowResponse") -> int | None:
 
 
 def _misfits(details: "ShowResponse", config: LLMConfig) -> Iterator[str]:
-    model, can = config.model_id, details.capabilities or ()
-    if can and "completion" not in can:
+    model, capabilities = config.model_id, details.capabilities or ()
+    if capabilities and "completion" not in capabilities:
         yield (
-            f"model {model!r} cannot chat, only: {', '.join(can)}; set llm.model_id to one that can"
+            f"model {model!r} cannot chat, only: {', '.join(capabilities)};"
+            " set llm.model_id to one that can"
         )
-    if config.observation_role == "tool" and can and "tools" not in can:
+    if config.observation_role == "tool" and capabilities and "tools" not in capabilities:
         yield (
             f"model {model!r} has no place for messages of the role 'tool': "
             'set llm.observation_role = "user"'

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from chart_binder.chat.faults import OPENAI, ErrorAnswer
-from chart_binder.chat.http import CONFIGURED, Endpoint, ModelServer
+from chart_binder.chat.http import CONFIG_SECTION, Endpoint, ModelServer
 from chart_binder.chat.served_model import (
     Fields,
     ListedModel,
@@ -41,10 +41,10 @@ _VERSION = re.compile(r"/v\d[^/]*(/|$)")
 _OPERATION = re.compile(r"/(chat/completions|completions|models)$")
 _DONE = b"[DONE]"
 _END = b'{"choices": [], "is_last": true}'
-"""A document in place of `[DONE]`, and after an answer that is not streamed."""
+"""Our own last document: it replaces `[DONE]`, and follows an answer that is not streamed."""
 _EVENT_STREAM = (b"data:", b"event:", b":")
-_NO_LIST = (
-    f"the server replies, but does not list its models at /models: {CONFIGURED}model_id is not"
+_UNLISTED = (
+    f"the server replies, but does not list its models at /models: {CONFIG_SECTION}model_id is not"
     " checked, nor whether the model has changed"
 )
 _A_QUESTION = {"role": "user", "content": "?"}
@@ -52,7 +52,7 @@ _CONTEXT_PATHS = ("/props", "/api/ps", "/api/v0/models")  # llama.cpp, Ollama, L
 
 
 def connect(
-    config: LLMConfig, environ: Mapping[str, str] = os.environ, section: str = CONFIGURED
+    config: LLMConfig, environ: Mapping[str, str] = os.environ, section: str = CONFIG_SECTION
 ) -> ChatModel:
     """Return the configured model; its server is not asked yet. Raises `ConfigError`."""
     endpoint = api_at(Endpoint.of(config, environ, section))
@@ -70,7 +70,7 @@ def _health(server: ModelServer, health: ModelHealth, config: LLMConfig) -> Mode
     except ChatError as error:
         if isinstance(error, UnreachableError) or not _replies(server, config):
             return replace(health, problems=(str(error),))
-        health = replace(health, remark=_NO_LIST)
+        health = replace(health, remark=_UNLISTED)
         return replace(health, context_length=_OpenAIApi().context_length(server))
     build = build_in(models, config.model_id)
     health = replace(health, models=_model_names(models), build=build)

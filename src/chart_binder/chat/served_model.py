@@ -1,4 +1,4 @@
-"""A chat model on a server of any kind: the deadline, further tries, the context window."""
+"""A chat model on a server of any kind: deadlines, repeated requests, and the context window."""
 
 import logging
 import re
@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any, Protocol
 
 from chart_binder.chat.faults import DeclinedError, Faults, OnlyThinkingError
-from chart_binder.chat.http import CONFIGURED, Endpoint, ModelServer, retry_passing
+from chart_binder.chat.http import CONFIG_SECTION, Endpoint, ModelServer, retry_transient
 from chart_binder.chat.streaming import StreamPart, read_stream
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, masked
@@ -63,9 +63,9 @@ def examine(
     config: LLMConfig,
     endpoint_of: Callable[[], Endpoint],
     faults: Faults,
-    questions: Callable[[ModelServer, ModelHealth, LLMConfig], ModelHealth],
+    check: Callable[[ModelServer, ModelHealth, LLMConfig], ModelHealth],
 ) -> ModelHealth:
-    """Return the result of the `questions` to a server; a configuration error is a problem."""
+    """Return the result of `check` for a server; a configuration error is reported as a problem."""
     from chart_binder.net import Deadline  # loads httpcore
 
     try:
@@ -74,28 +74,28 @@ def examine(
         return ModelHealth(masked(config.base_url), config.model_id, problems=(str(error),))
     with Deadline(min(CHECK_S, config.timeout_s)) as deadline:
         server = ModelServer(endpoint, config.model_id, deadline, faults)
-        health = questions(server, ModelHealth(endpoint.address, config.model_id), config)
+        health = check(server, ModelHealth(endpoint.address, config.model_id), config)
     length = health.context_length
     if length is None or config.num_ctx <= length:
         return health
     problem = (
-        f"{CONFIGURED}num_ctx = {config.num_ctx} is more than the {length} tokens that model"
+        f"{CONFIG_SECTION}num_ctx = {config.num_ctx} is more than the {length} tokens that model"
         f" {health.model_id!r} has at {health.address}: lower it to {length}"
     )
     return replace(health, problems=(*health.problems, problem))
 
 
 def is_among(names: Iterable[str], model_id: str) -> bool:
-    """Return whether a model is in a list; Ollama may add the tag `latest` to its name."""
+    """Return whether a list has a model, perhaps with the tag `latest` that Ollama adds."""
     return not {model_id, f"{model_id}:latest"}.isdisjoint(names)
 
 
 def with_unlisted_remark(health: ModelHealth) -> ModelHealth:
-    """Return a result with the remark that a server replies to a name that it does not list."""
+    """Return a result with a remark that the server accepts a model name that it does not list."""
     names = list_names(health.models) or "no model"
     remark = (
         f"the server lists {names}, not {health.model_id!r}, and answers to that name as well:"
-        f" set {CONFIGURED}model_id to a name that it lists"
+        f" set {CONFIG_SECTION}model_id to a name that it lists"
     )
     return replace(health, remark=remark)
 
@@ -192,13 +192,13 @@ class ServerApi(Protocol):
     """The API of one kind of server."""
 
     more_context: str
-    """What to do if a server gives the model too little context."""
+    """What a person can do if the server gives the model too little context."""
     optional: Mapping[str, str]
-    """The fields that some servers refuse, each with the beginnings of words in the refusal."""
+    """The fields that some servers refuse, each with a pattern for the words of such a refusal."""
     named_only: frozenset[str]
     """The optional fields that are left out only if a refusal names them."""
     schema_field: str
-    """The optional field with the schema; some servers crash instead of refusing it."""
+    """The name of the optional field for the schema; some servers crash instead of refusing it."""
 
     def optional_fields(self, request: Request) -> Fields:
         """Return the optional fields of the request."""
@@ -227,7 +227,7 @@ class ServedModel:
         self._api = api
         self._faults = faults
         self._declined: frozenset[str] = frozenset()
-        self._thinks_by_schema = False
+        self._is_schema_left_out = False
         self._has_replied = False
         self._thread = threading.local()  # the last prompt and its token count
 
@@ -263,7 +263,7 @@ class ServedModel:
     def _ask_for_content(self, request: Request) -> Reply:
         """Ask, and ask again if a stop string or the schema ended the reply within the thinking."""
         without_schema = replace(request.options, schema=None)
-        if self._thinks_by_schema:
+        if self._is_schema_left_out:
             request = replace(request, options=without_schema)
         try:
             reply = self._ask(request)
@@ -273,7 +273,7 @@ class ServedModel:
                 raise
             _log.info("asking again without stop strings and schema: %s", error)
             reply = self._ask(replace(request, stop=(), options=without_schema))
-            self._thinks_by_schema |= has_schema and error.is_object
+            self._is_schema_left_out |= has_schema and error.is_object
             return reply
         is_cut = request.stop and reply.done_reason == "stop"
         if not (is_cut and strip_thinking(reply.content).is_unclosed):
@@ -296,7 +296,7 @@ class ServedModel:
         while True:
             try:
                 once = partial(self._ask_once, request, optional)
-                reply = retry_passing(once, request.server.deadline)
+                reply = retry_transient(once, request.server.deadline)
             except DeclinedError as refusal:
                 named_fields, blamed = self._blamed(optional, refusal)
                 if not blamed:
@@ -324,7 +324,7 @@ class ServedModel:
         return named_fields, frozenset(blamed - self._api.named_only)
 
     def _looks_cut(self, messages: tuple[Message, ...], tokens: int) -> bool:
-        """Return whether a server counted too few tokens, or no more although the prompt grew."""
+        """Return whether a count of tokens is too low, or not higher although the prompt grew."""
         previous, previous_tokens = getattr(self._thread, "counted", ((), 0))
         self._thread.counted = (messages, tokens)
         has_grown = bool(previous) and len(messages) > len(previous)

@@ -13,13 +13,13 @@ from io import IncrementalNewlineDecoder
 from itertools import chain
 from typing import Final
 
-from chart_binder.chat.faults import BY_NAME, OnlyThinkingError, PassingError
+from chart_binder.chat.faults import COMMON_FAULTS, OnlyThinkingError, TransientError
 from chart_binder.chat.http import ModelServer
 from chart_binder.react.conversation import ChatError, GenerationOptions, Reply, StopCheck
 
-COUNTS_S = 2.0  # how long to wait for token counts once the model has ended
+COUNTS_S = 2.0  # to wait for token counts after the last token
 BYTES_A_TOKEN = 16  # of content and thinking; far more than in any text
-FEWEST_BYTES = 1_000_000
+FEWEST_BYTES = 1_000_000  # allowed in any case
 LINE_START = 40
 """How many characters of a line are checked; every label is shorter."""
 _MOST_TOKENS: Final = 2**53  # a higher count is a defect
@@ -29,7 +29,7 @@ _REREAD_FREE = 50_000  # characters that may be read again in any case
 
 @dataclass(frozen=True, slots=True)
 class CallPiece:
-    """A tool call or a piece of one, which `index` and `id` assign to a call, if set."""
+    """A tool call or a piece of one; `index` and `id`, if set, tell to which call it belongs."""
 
     name: str
     arguments: str
@@ -107,7 +107,7 @@ _CUT_SHORT = {
     **dict.fromkeys(("abort", "error", "network_error", "insufficient_system_resource"), "ABORTED"),
     **dict.fromkeys(("content_filter", "sensitive"), "FILTERED"),
 }
-"""The faults by the reason with which servers end an incomplete reply."""
+"""The name of a fault for each `done_reason` with which servers end an incomplete reply."""
 
 
 def read_stream(
@@ -118,7 +118,7 @@ def read_stream(
 ) -> Reply:
     """Return the reply in the parts, and close them as soon as the rest cannot matter.
 
-    Raises `ChatError`; it is a `PassingError` only if no part of the reply has come.
+    Raises `ChatError`; it is a `TransientError` only if no part of the reply has come.
     """
     reply = _PartialReply(options)
     max_bytes = max(FEWEST_BYTES, BYTES_A_TOKEN * max_tokens)
@@ -131,34 +131,34 @@ def read_stream(
                 if reply.is_whole:
                     server.deadline.shorten(COUNTS_S)
     except ChatError as error:
-        if isinstance(error, PassingError) and reply.has_begun and not reply.is_whole:
+        if isinstance(error, TransientError) and reply.has_begun and not reply.is_whole:
             raise ChatError(str(error)) from error
         if not reply.is_whole:
             raise
     if reply.bytes > max_bytes:
-        raise BY_NAME["ENDLESS"].error(server.names, str(max_bytes))
+        raise COMMON_FAULTS["ENDLESS"].error(server.names, str(max_bytes))
     if not reply.is_whole:
         fault = "LATE" if server.deadline.has_passed else "UNFINISHED"
-        raise BY_NAME[fault].error(server.names)
+        raise COMMON_FAULTS[fault].error(server.names)
     return _whole_reply(reply, server)
 
 
 def _whole_reply(reply: "_PartialReply", server: ModelServer) -> Reply:
     """Return the reply. Raises `ChatError` if the server cut it, or if it is empty."""
     if reason := _CUT_SHORT.get(reply.done_reason or ""):
-        raise BY_NAME[reason].error(server.names, repr(reply.done_reason))
+        raise COMMON_FAULTS[reason].error(server.names, repr(reply.done_reason))
     result = reply.result()
     if result.content.strip() or (result.thinking and result.done_reason == "length"):
         return result  # too much thinking costs a turn, not the run
     if reply.refusal:
-        raise BY_NAME["REFUSED"].error(server.names, reply.refusal)
+        raise COMMON_FAULTS["REFUSED"].error(server.names, reply.refusal)
     raise _empty(result, server)
 
 
 def _empty(reply: Reply, server: ModelServer) -> ChatError:
     if reply.done_reason == "length":
-        return BY_NAME["SPENT"].error(server.names)
-    error = BY_NAME["EMPTY"].error(
+        return COMMON_FAULTS["SPENT"].error(server.names)
+    error = COMMON_FAULTS["EMPTY"].error(
         server.names, ", though it was thinking" if reply.thinking else ""
     )
     if reply.thinking and reply.done_reason in ("stop", None):
@@ -299,6 +299,7 @@ class ReplyCutter:
         return held
 
     def _decide(self) -> None:
+        """Cut before the current line if `stop_when` says so, or else pass its beginning on."""
         if self._line is None:
             return
         start = self._line[:LINE_START]
@@ -321,7 +322,7 @@ class ReplyCutter:
 
 
 def lines(_: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the lines of an answer that are not blank as they arrive."""
+    """Yield the lines of an answer, except blank ones, as they arrive."""
     return (line for line in _lines(pieces) if line.strip())
 
 

@@ -34,7 +34,7 @@ from chart_binder.jobs.transcripts import effective_prompt
 from chart_binder.llm.tools import unknown_names
 from chart_binder.musicbrainz.source import connect
 from chart_binder.react.call_runner import call_tool
-from chart_binder.react.sanitize import inert
+from chart_binder.react.sanitize import sanitized_observation
 from chart_binder.react.steps import ToolCall
 from chart_binder.react.tools import Tool, Toolbox, ToolError
 from chart_binder.store import VERSION, open_store
@@ -219,7 +219,7 @@ def run(session: options.Session, name: str, arguments: str) -> None:
     except ToolError as error:
         raise UsageError(str(error)) from error
     try:
-        observation = inert(call_tool(call))
+        observation = sanitized_observation(call_tool(call))
     except ToolError as error:
         # The text for a model leaves out addresses and settings; a person needs them.
         cause = error.__cause__ if isinstance(error.__cause__, CanonError) else error

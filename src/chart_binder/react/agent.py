@@ -1,4 +1,4 @@
-"""An agent in one call: answers a question with a model and tools."""
+"""`run`, which answers a question with a model and tools in one call."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeVar, overload
@@ -23,39 +23,37 @@ INSTRUCTIONS: Final = (
     "You answer questions with the help of tools. Call a tool for whatever it can find out: do not"
     " guess or answer from memory. If no tool can find it out, say so in your final answer."
 )
-"""The first part of the system prompt, unless a program has its own."""
-_LIMITS: Final = Limits()
+"""The default first part of the system prompt."""
+_DEFAULT_LIMITS: Final = Limits()
+_MODEL_MEMBERS: Final = ("model_id", "reply")
+_DIALECT_MEMBERS: Final = ("name", "stop", "tools", "form", "parse", "render", "observation")
 
 
-_MODEL: Final = ("model_id", "reply")
-_DIALECT: Final = ("name", "stop", "tools", "form", "parse", "render", "observation")
-
-
-def _require_type(name: str, value: object, allowed: str, kind: Any) -> None:
+def _require_type(name: str, value: object, expected: str, kind: Any) -> None:
     if not isinstance(value, kind):
-        raise TypeError(f"{name} must be {allowed}, not {value!r}")
+        raise TypeError(f"{name} must be {expected}, not {value!r}")
 
 
-def _require_members(name: str, value: object, allowed: str, members: Sequence[str]) -> None:
+def _require_members(name: str, value: object, expected: str, members: Sequence[str]) -> None:
     """Raise `TypeError` if a value is a class or lacks a member of a protocol."""
     if isinstance(value, type):
-        raise TypeError(f"{name} must be {allowed}, not the class {value.__name__}")
+        raise TypeError(f"{name} must be {expected}, not the class {value.__name__}")
     if missing := [member for member in members if not hasattr(value, member)]:
         lacks = " and no ".join(missing)
-        raise TypeError(f"{name} must be {allowed}, not {value!r}, which has no {lacks}")
+        raise TypeError(f"{name} must be {expected}, not {value!r}, which has no {lacks}")
 
 
 def system_prompt(instructions: str, dialect: Dialect, tools: Iterable[ToolLike] = ()) -> str:
     """Return a system prompt: the instructions, the tools, and the form of a step."""
     _require_type("instructions", instructions, "a text", str)
-    _require_members("dialect", dialect, "a dialect, such as Xml()", _DIALECT)
+    _require_members("dialect", dialect, "a dialect, such as Xml()", _DIALECT_MEMBERS)
     tools = Toolbox(tools).tools
     parts = (instructions, dialect.tools(tools) if tools else "", dialect.form(tools))
     return "\n\n".join(filter(None, parts))
 
 
 def as_text(answer: str, is_last: bool) -> str:  # noqa: ARG001, FBT001 (an `AnswerValidator`)
-    """Accept any answer that is not empty."""
+    """Return an answer without space around it. Raises `AnswerRefusedError` if it is empty."""
     if not answer.strip():
         raise AnswerRefusedError("Your answer is empty. Write the answer itself.")
     return answer.strip()
@@ -97,7 +95,7 @@ def run(
     instructions: str = INSTRUCTIONS,
     dialect: Dialect | None = None,
     on_event: EventHandler = ignore,
-    limits: Limits = _LIMITS,
+    limits: Limits = _DEFAULT_LIMITS,
 ) -> Ending[Any]:
     """Answer a question: the model reasons, calls tools, reads the results, and answers.
 
@@ -110,7 +108,7 @@ def run(
     `on_event` are passed on.
     """
     _require_type("question", question, "a text", str)
-    _require_members("chat", chat, "a chat model, such as ollama_model(...)", _MODEL)
+    _require_members("chat", chat, "a chat model, such as ollama_model(...)", _MODEL_MEMBERS)
     _require_type("validate_answer", validate_answer, "a function", Callable)
     _require_type("on_event", on_event, "a function, such as record_in(file)", Callable)
     _require_type("limits", limits, "Limits(...)", Limits)

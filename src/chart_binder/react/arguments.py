@@ -1,7 +1,7 @@
 """Binds the arguments that a model wrote to a tool's parameters, and coerces them to its schema.
 
-Anything ambiguous is refused with advice. No validator's lax mode is used, because pydantic's takes
-`True` for 1 and `"86400"` for a date, and refuses a choice in another case.
+An ambiguous argument is refused with advice. The lax mode of pydantic is not used, because it reads
+`True` as 1 and `"86400"` as a date, and refuses a choice in another case.
 """
 
 import json
@@ -48,7 +48,7 @@ _EXPLANATIONS: Final = frozenset(
 _EXTRAS: Final = (_REMARKS - _EXPLANATIONS) | frozenset(
     {"id", "callid", "toolcallid", "limit", "topk", "topn", "maxresults", "numresults"}
 )
-"""Unknown keys that are ignored if their value suits no parameter without a value."""
+"""Unknown keys that are ignored unless their value suits a parameter that has no value yet."""
 _QUOTES: Final = "\"'"
 _DOUBTFUL: Final = frozenset({Repair.UNQUOTED, Repair.INNER_QUOTES})
 """Repairs whose result may be words rather than values."""
@@ -81,15 +81,16 @@ class BoundArguments:
 def bind(
     arguments: Mapping[str, object] | str, schema: Schema, wrapper: str = ""
 ) -> BoundArguments:
-    """Return arguments by the names of a schema's members, with each value coerced to its member.
+    """Return the arguments by the names of a schema's members, each coerced to its member's type.
 
-    Bare text is the only argument that a tool needs; `name: value` lines, `name="value"` pairs and
-    values in order are read, too. Keys may differ in case or punctuation. A single unknown key
-    stands for the only missing argument, unless it is a remark such as `reason`. `null` for an
-    optional member is ignored. All arguments may stand inside one key, such as `arguments` or
-    `wrapper`.
+    A text may have `name: value` lines, `name="value"` pairs or values in order; any other text is
+    the only required argument. Keys may differ in case or punctuation. If one argument is missing
+    and one key is unknown, the key is read as that argument, unless it is a remark such as
+    `reason`. `null` for an optional member is ignored. All arguments may be inside one key:
+    `arguments`, a similar word, or the `wrapper`.
 
-    Raises `ArgumentsError`, also for an unknown key that may mean something.
+    Raises `ArgumentsError` if a required argument is missing, if the text cannot be read, or if an
+    unknown key may matter.
     """
     members: Mapping[str, Schema] = schema.get("properties", {})
     definitions = schema.get("$defs", {})
@@ -131,10 +132,10 @@ def _may_matter(key: str, value: object) -> bool:
 def _without_unknown(
     bound: dict[str, object], unknown: Mapping[str, object], schema: Schema
 ) -> BoundArguments:
-    """Return bound arguments, or raise `ArgumentsError` for an unknown key that may mean something.
+    """Return the bound arguments, or raise `ArgumentsError` for an unknown key that may matter.
 
     Explanations and empty values are ignored. A key that models add to many calls, such as `limit`,
-    is ignored unless its value suits an unbound parameter, whose wrong name it could be.
+    is ignored unless its value suits an unbound parameter, because the key may mean that parameter.
     """
     if schema.get("additionalProperties"):
         return BoundArguments({**bound, **unknown})
@@ -159,7 +160,7 @@ def _without_unknown(
 
 
 def _suits(value: object, schema: Schema, definitions: Schema) -> bool:
-    """Return whether a parameter could take a value; digits in quotes are a number, too."""
+    """Return whether a value has a type of the schema; a text of digits counts as a number."""
     if isinstance(value, str) and value.isdecimal():
         value = int(value)
     schema = resolved(schema, definitions)
@@ -196,7 +197,7 @@ def _unwrapped(unknown: Mapping[str, object], wrapper: str) -> dict[str, object]
 
 
 def _whole_value(text: str, doubtful: frozenset[Repair] = frozenset()) -> Any:
-    """Return the value of a text that is JSON, or None, also after one of the doubtful repairs."""
+    """Return the value of a JSON text; None if it is not JSON or needs a `doubtful` repair."""
     try:
         scanned = scan(text, 0)
     except LenientJSONError:
@@ -206,7 +207,7 @@ def _whole_value(text: str, doubtful: frozenset[Repair] = frozenset()) -> Any:
 
 
 def _from_text(text: str, names: Sequence[str], needed: Sequence[str]) -> Mapping[str, object]:
-    """Read arguments that are written in another form than a JSON object."""
+    """Read arguments that are not written as a JSON object."""
     if not text:
         return {}
     if len(text) <= _MAX_NAME_CHARS and (name := same_name(text.rstrip(":： "), names)):
@@ -221,8 +222,8 @@ def _from_text(text: str, names: Sequence[str], needed: Sequence[str]) -> Mappin
         (values,) = values
     if in_order and values and len(needed) <= len(values) <= len(names):
         return dict(zip(names, values, strict=False))
-    is_call = text[0] in _QUOTES and len(values) > 1
-    if len(needed) == 1 and not is_call:
+    are_quoted_values = text[0] in _QUOTES and len(values) > 1
+    if len(needed) == 1 and not are_quoted_values:
         return {needed[0]: values[0] if text[0] == "[" and len(values) == 1 else text}
     received = f", found {len(values)} value{'' if len(values) == 1 else 's'}" if values else ""
     raise ArgumentsError(f"it needs a JSON object with {', '.join(needed)}{received}")
@@ -330,7 +331,7 @@ def _members_on_one_line(text: str) -> Mapping[str, object] | None:
 
 
 def clean_name(text: str) -> str:
-    """Remove the decoration of a name: emphasis, quotes, brackets, empty calls, `functions.`.
+    """Return a name without the emphasis, quotes or brackets around it, `()` and `functions.`.
 
     In Markdown a backslash may precede an underscore.
     """
@@ -383,7 +384,7 @@ _PYTHON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 
 
 def coerce(value: object, schema: Schema, definitions: Schema) -> object:
-    """Return a value in the type of a schema, or unchanged if that type is not certain.
+    """Return a value converted to the type of a schema, or unchanged if its meaning is not certain.
 
     `"3"` becomes 3, 3 becomes `"3"`, `"True"` becomes true, and `"null"` becomes null unless text
     is expected. A single item becomes a list, and JSON in a text becomes its list or object. A name
@@ -410,9 +411,10 @@ def coerce(value: object, schema: Schema, definitions: Schema) -> object:
 
 
 def _to_one_of(value: object, alternatives: Sequence[Schema], definitions: Schema) -> object:
-    """Return a value in the alternative whose type it has, else in the one that it can become.
+    """Return a value coerced to the alternative whose type it has, else to one that it can become.
 
-    If it has the types of several, one in which nothing changes comes first.
+    If it has the types of several, an alternative that leaves it unchanged is preferred. If it can
+    become several different values, it is returned unchanged.
     """
     coerced = [(schema, coerce(value, schema, definitions)) for schema in alternatives]
     unchanged = [new for schema, new in coerced if _has_type(value, schema, definitions)]
@@ -483,7 +485,7 @@ def _parsed(value: object, opener: str) -> object:
 
 
 def resolved(schema: Schema, definitions: Schema) -> Schema:
-    """Return the schema that a reference points to."""
+    """Return the schema that a reference points to, or the schema itself if it is no reference."""
     for _ in range(_MAX_REFERENCES):
         combined = schema.get("allOf", ())
         reference = (combined[0] if len(combined) == 1 else schema).get("$ref")
@@ -513,7 +515,7 @@ def alternatives_of(schema: Schema) -> Sequence[Schema]:
 
 
 def _to_text(value: object) -> object:
-    """Write a number as text, and take the only text out of a list."""
+    """Return a number, or a list of one text, as text; return any other value unchanged."""
     if type(value) in (int, float):
         return json.dumps(value)
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
@@ -522,7 +524,7 @@ def _to_text(value: object) -> object:
 
 
 def _to_integer(value: object) -> object:
-    """Read a whole number, which may have zeros after a decimal point."""
+    """Return a whole number (`"3"`, 3.0) as an integer; return any other value unchanged."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     match = _INTEGER.fullmatch(value.strip()) if isinstance(value, str) else None
@@ -548,7 +550,7 @@ def _to_null(value: object) -> object:
 
 
 def _to_date(value: object) -> object:
-    """Read a date that begins with its year; other dates are ambiguous."""
+    """Return a date that begins with its year in ISO form; return any other value unchanged."""
     match = _DATE.fullmatch(str(value).strip()) if type(value) in (str, int) else None
     if match is None:
         return value

@@ -8,7 +8,7 @@ from typing import Final
 
 from chart_binder.react.context import CallResult
 from chart_binder.react.conversation import encodable, wrap_plugin_errors
-from chart_binder.react.sanitize import bounded_observation, inert, sanitize
+from chart_binder.react.sanitize import bounded_observation, sanitize, sanitized_observation
 from chart_binder.react.steps import Observation, ObservationStatus, ToolCall
 from chart_binder.react.tools import (
     BoundCall,
@@ -36,7 +36,7 @@ Remark = Callable[[Observation], str]
 
 
 def call_tool(call: BoundCall) -> Observation:
-    """Call a tool and time it. Raises `ToolError`, also for any other exception of a plug-in."""
+    """Return a tool's observation with its time. Raises `ToolError` for any failure of the tool."""
 
     def wrap(error: Exception) -> ToolError:
         _log.warning("tool %r failed", call.tool.name, exc_info=error)
@@ -71,7 +71,10 @@ class CallRunner:
     _results: dict[str, Observation] = field(init=False, default_factory=dict)
 
     def run(self, call: ToolCall, turn: int, first_place: int = 0) -> Iterator[CallResult]:
-        """Yield the result of each call of a turn, numbering the calls from `first_place`."""
+        """Yield the result of each call of a turn; `first_place` is the number of the first call.
+
+        If there are more than `MAX_CALLS`, the last result is advice about those that were not run.
+        """
         for place, single_call in enumerate(call.calls[:MAX_CALLS], first_place):
             yield self._run_call(single_call, turn, place)
         for skipped in call.calls[MAX_CALLS : MAX_CALLS + 1]:
@@ -118,8 +121,8 @@ class CallRunner:
     def _observe(self, call: BoundCall, recorded: Exchange) -> Observation:
         try:
             if self.recording:
-                return inert(recorded.observed(call.tool.name))
-            return inert(call_tool(call))
+                return sanitized_observation(recorded.observed(call.tool.name))
+            return sanitized_observation(call_tool(call))
         except ToolError as error:
             is_service = isinstance(error, ServiceFailedError)
             status = ObservationStatus.UNAVAILABLE if is_service else ObservationStatus.FAILED
@@ -133,7 +136,9 @@ class CallRunner:
         annotated = replace(call, notes=step.notes or call.notes)
         self.on_event(_step_event(annotated, tool, arguments, turn))
         # An error may be advice, which contains labels on purpose; it was recorded as shown.
-        observation = event.observation if event.error else inert(event.observation)
+        observation = event.observation
+        if not event.error:
+            observation = sanitized_observation(observation)
         result = self.show(observation, turn)
         is_run = result.status is not ObservationStatus.REFUSED
         is_progress = is_run and self._is_progress(call_key(tool, arguments), result)

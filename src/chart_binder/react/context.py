@@ -34,12 +34,12 @@ def fewest_tokens(messages: Sequence[Message]) -> int:
 
 
 def most_tokens(messages: Sequence[Message]) -> int:
-    """Return a number of tokens that messages hardly exceed."""
+    """Return an estimate of the tokens of messages that is rarely too low."""
     return round(size_of(messages) * _TOKENS_PER_BYTE)
 
 
 class TokenEstimate:
-    """Estimates the tokens of a growing conversation by its bytes, too many rather than too few."""
+    """Estimates the tokens of a growing conversation from its bytes, rather too high than low."""
 
     def __init__(self) -> None:
         self._rate = _TOKENS_PER_BYTE
@@ -51,7 +51,7 @@ class TokenEstimate:
         return self._counted > 0
 
     def learn(self, messages: Sequence[Message], tokens: int | None) -> None:
-        """Adopt the count of a server, unless the server left out the tokens in its cache."""
+        """Use a server's count, unless it is so low that the server left out cached tokens."""
         size = size_of(messages)
         if tokens and _MIN_TOKENS_PER_BYTE <= tokens / size <= _MAX_TOKENS_PER_BYTE:
             self._rate, self._counted = tokens / size, size
@@ -70,7 +70,7 @@ class TokenEstimate:
 class CallResult:
     """What the model is shown for one call, or for a turn without a call.
 
-    A result is no progress if the step was unreadable, refused, repeated or not run.
+    `is_progress` is false if the step was unreadable, refused, repeated or not run.
     """
 
     call: ToolCall | None
@@ -133,16 +133,16 @@ class Context:
 
         Raises `ContextFullError` if even the shortest form is certainly too long.
         """
-        for content, places in _STEPS:
+        for shorten, places in _SHORTENINGS:
             for place in range(len(self._turns))[places]:
                 if self.tokens <= self._window:
                     return tuple(self._messages)
-                self._replace(place, _shortened(self._turns[place], content, self._dialect))
+                self._replace(place, _shortened(self._turns[place], shorten, self._dialect))
         has_counted = self.estimate.has_counted
         tokens = self.tokens if has_counted else fewest_tokens(self._messages)
         if min(tokens, self.tokens) > self._window:
             raise ContextFullError(
-                f"the prompt takes about {tokens} tokens where num_ctx less max_tokens leaves"
+                f"the prompt takes about {tokens} tokens, but num_ctx minus max_tokens leaves"
                 f" {self._window}: raise num_ctx by {tokens - self._window} at least"
             )
         return tuple(self._messages)
@@ -164,7 +164,8 @@ class Context:
         return Message("assistant", turn.reply), Message(self._role, content)
 
 
-_Content = Callable[[Observation], str]
+_Shorten = Callable[[Observation], str]
+"""Returns the content of an observation in a shorter form."""
 
 
 def _sources_line(observation: Observation) -> str:
@@ -174,18 +175,15 @@ def _sources_line(observation: Observation) -> str:
     return min(observation.content, line, key=len)
 
 
-def _short(observation: Observation, content: _Content) -> Observation:
-    """Return an observation with shorter content, and without its remark."""
-    return replace(observation, content=content(observation), remark=None)
-
-
-def _shortened(turn: Turn, content: _Content | None, dialect: Dialect) -> Turn:
-    if content:
-        results = tuple(
-            replace(result, observation=_short(result.observation, content))
-            for result in turn.results
-        )
-        return replace(turn, results=results)
+def _shortened(turn: Turn, shorten: _Shorten | None, dialect: Dialect) -> Turn:
+    """Return a turn with shorter observations without remarks, or with only the model's calls."""
+    if shorten:
+        results: list[CallResult] = []
+        for result in turn.results:
+            content = shorten(result.observation)
+            shorter = replace(result.observation, content=content, remark=None)
+            results.append(replace(result, observation=shorter))
+        return replace(turn, results=tuple(results))
     gist = "(no step)"
     if turn.call:
         further = tuple(replace(call, thought="") for call in turn.call.further_calls)
@@ -199,7 +197,7 @@ def _cut(observation: Observation) -> str:
 
 
 _OLDER, _NEWEST = slice(None, -1), slice(-1, None)
-_STEPS: tuple[tuple[_Content | None, slice], ...] = (
+_SHORTENINGS: tuple[tuple[_Shorten | None, slice], ...] = (
     (_cut, _OLDER),
     (_sources_line, _OLDER),
     (_cut, _NEWEST),
@@ -207,4 +205,4 @@ _STEPS: tuple[tuple[_Content | None, slice], ...] = (
     (_sources_line, _NEWEST),
     (None, _NEWEST),
 )
-"""The steps in which turns are shortened: how an observation is cut (None: the model's text)."""
+"""How turns are shortened, in order: their observations (None: the model's text), and which."""

@@ -41,7 +41,7 @@ class Reply:
 StopCheck = Callable[[str, Callable[[], str]], bool]
 """Returns whether a reply that is still being written may end before a line.
 
-Takes the beginning of the line, and a function that returns the text before it, which takes time.
+Takes the beginning of the line, and a function, slow to call, that returns the text before it.
 """
 
 
@@ -165,7 +165,7 @@ def ask(chat: ChatModel, messages: Sequence[Message], options: GenerationOptions
 
 
 def encodable(text: str) -> str:
-    """Replace lone surrogates in a text, because a server that streams may send half a letter."""
+    """Replace lone surrogates in a text, because a server may stream half a character."""
     return text.encode("utf-8", "replace").decode()
 
 

@@ -54,9 +54,10 @@ class Dialect(Protocol):
 
 
 def read_step(dialect: Dialect, reply: str, answer_keys: Sequence[str] = ()) -> Step:
-    """Read one reply. If there are `answer_keys`, an answer that stands alone needs no label.
+    """Return the step of one reply.
 
-    Its object must have the first of the keys, may have the others, and no further one.
+    If there are `answer_keys`, a reply that consists of one JSON object is an answer without its
+    label. The object must have the first of these keys, and no key that is not among them.
     """
     step = dialect.parse(reply)
     if not answer_keys or not isinstance(step, Unreadable):
@@ -138,8 +139,9 @@ Each label begins a line. One turn has one Action or one {answer}, never both.""
 class Labelled:
     """Steps as labelled lines, one step a turn.
 
-    `answer` is the label of an answer, and `input_name` names the input of a call in advice. The
-    lines of a `call` contain `{tool}` and `{arguments}`; `tool` asks for the name of a tool.
+    `answer` is the label of an answer. `call` has the lines of a call, with `{tool}` and
+    `{arguments}`; `tool` is shown to the model in place of `{tool}`. `input_name` is what advice
+    calls the arguments.
     """
 
     stop = ("\nObservation:",)
@@ -208,7 +210,7 @@ class Pause(Labelled):
         super().__init__("pause", "Answer", input_name="Action's input", call=call)
 
 
-# This contains no tag, fence, quotation or label, because those need other characters.
+# A sentence without the characters that tags, fences, quotations and labels need.
 _PLAIN: Final = (
     r"[A-Za-z](?>(?:[A-Za-z0-9 .,;!?()+-]|(?<=[a-z])'(?=[a-z]))*)(?<! )(?<!json)(?<!xml)"
 )
@@ -220,7 +222,7 @@ _OPEN_BRACKET: Final = re.compile(r"\([^()]*(?:\(|\Z)")
 
 
 class ExactForm:
-    """The exact form of a turn: a call with `{tool}` and `{arguments}`, or an answer."""
+    """Reads a turn in exactly the requested form, which is faster than reading it leniently."""
 
     def __init__(self, call: str, answer: str) -> None:
         call_lines = re.escape(call).replace(r"\{tool\}", r"(?P<tool>[a-z][a-z0-9_]{2,63}+)")

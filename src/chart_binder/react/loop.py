@@ -206,7 +206,7 @@ def converse(
         toolbox,
         hooks.on_event,
         limits.observation_chars,
-        lambda: budget.out_of_time() is not None,
+        lambda: budget.time_problem() is not None,
         recording,
         hooks.remark,
     )
@@ -267,14 +267,14 @@ class Budget:
         self._reply_tokens += reply_estimate if counted is None else counted
         self._prompt_tokens += self._last_prompt
 
-    def out_of_time(self) -> str | None:
-        """Return why the run ends if the time is over, else None."""
+    def time_problem(self) -> str | None:
+        """Return a sentence that says that the time is over, or None if it is not."""
         if self.seconds_left > 0:
             return None
         return f"the run took longer than max_run_s = {self._seconds:g} allows"
 
-    def out_of_tokens(self, prompt: int) -> str | None:
-        """Return why the run ends if a turn with this prompt takes too many tokens, else None."""
+    def token_problem(self, prompt: int) -> str | None:
+        """Return a sentence if a turn with a prompt of so many tokens takes too many, else None."""
         used, needed = self._prompt_tokens + self._reply_tokens, self._tokens_after(1, prompt)
         if needed <= self._max_tokens:
             return None
@@ -328,9 +328,9 @@ class _Conversation(Generic[T]):
         except ContextFullError as error:
             return self.end(EndedBy.CONTEXT, str(error))
         except ChatError as error:
-            if late := self.budget.out_of_time():
+            if problem := self.budget.time_problem():
                 _log.info("the time was over when the model was asked: %s", error)
-                return self.end(EndedBy.TIME, late)
+                return self.end(EndedBy.TIME, problem)
             raise
 
     def take_turns(self) -> Ending[T]:
@@ -341,10 +341,10 @@ class _Conversation(Generic[T]):
                 )
             if ending := self.take_turn():
                 return ending
-        ended_by, spent = limit
+        ended_by, problem = limit
         if self.task.final_request and self.turn < self.max_turns and not self.budget_reached():
-            return self.force(self.task.final_request(), ended_by, f"{spent}, and ")
-        return self.end(ended_by, spent)
+            return self.force(self.task.final_request(), ended_by, f"{problem}, and ")
+        return self.end(ended_by, problem)
 
     def end(self, ended_by: EndedBy, problem: str) -> Ending[T]:
         if self.turn:
@@ -364,16 +364,18 @@ class _Conversation(Generic[T]):
         return ended_by, f"no answer in {self.turn} turn{plural}{fewer}"
 
     def turns_ended_by(self) -> EndedBy:
+        """Return which limit `max_turns` comes from."""
         fewer = self.max_turns < self.limits.iterations
         return EndedBy.TOKENS if fewer else EndedBy.ITERATIONS
 
     def budget_reached(self) -> tuple[EndedBy, str] | None:
-        if spent := self.budget.out_of_tokens(self.context.tokens):
-            return EndedBy.TOKENS, spent
-        late = self.budget.out_of_time()
-        return (EndedBy.TIME, late) if late else None
+        if problem := self.budget.token_problem(self.context.tokens):
+            return EndedBy.TOKENS, problem
+        problem = self.budget.time_problem()
+        return (EndedBy.TIME, problem) if problem else None
 
     def cut_short(self) -> str:
+        """Return a clause if the tokens allow fewer turns than configured, else an empty text."""
         if self.turns_ended_by() is EndedBy.ITERATIONS:
             return ""
         return f"max_run_tokens = {self.limits.max_run_tokens} allows no more turns, and "
@@ -411,6 +413,7 @@ class _Conversation(Generic[T]):
         return None
 
     def remember(self, step: Step, reply: Reply, results: tuple[CallResult, ...]) -> None:
+        """Add a turn to the context, with a closing line on the turns that are left."""
         self.idle = 0 if any(result.is_progress for result in results) else self.idle + 1
         newest = results[-1].observation
         self.last_shown = newest.error or newest.content
@@ -424,8 +427,11 @@ class _Conversation(Generic[T]):
         )
         self.context.close(closing if turns_left > 1 else _LAST_TURN)
 
-    def force(self, final_request: FinalRequest, ended_by: EndedBy, spent: str) -> Ending[T]:
-        """Ask for the answer alone. The reply is read and validated like any other."""
+    def force(self, final_request: FinalRequest, ended_by: EndedBy, limit: str) -> Ending[T]:
+        """Ask for the answer alone, and return the ending; `limit` is the clause that says why.
+
+        The reply is validated like any other answer.
+        """
         if self.turn:
             self.context.close(final_request.request)
         reply, step = self.ask(final_request.schema)
@@ -438,7 +444,7 @@ class _Conversation(Generic[T]):
             refusal = f"it is no answer: {_brief(repr(reply.content))}"
         except AnswerRefusedError as error:
             refusal = _brief(str(error))
-        problem = f"{spent}the forced last answer was refused: {refusal}"
+        problem = f"{limit}the forced last answer was refused: {refusal}"
         return Ending(self.turn, problem=problem, ended_by=ended_by)
 
 
@@ -457,6 +463,7 @@ def _unless_cut_off(step: Step, reply: Reply, dialect: Dialect) -> Step:
 
 
 def _object(answer: str) -> object:
+    """Return the first JSON object in an answer, or the answer itself if there is none."""
     try:
         return read_json(answer)[0]
     except LenientJSONError:

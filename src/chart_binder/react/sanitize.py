@@ -1,4 +1,4 @@
-"""Makes text from outside inert, so that nothing in it is read as a part of the protocol.
+"""Sanitizes text that tools return, so that nothing in it is read as a part of the protocol.
 
 Labels, control tokens of model families and invisible characters are removed or replaced by
 similar harmless characters. The words stay legible to a person and to the model.
@@ -26,7 +26,7 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co"})
 _VARIATION_SELECTORS = re.compile(
     "[\ufe00-\ufe0f\U000e0100-\U000e01ef\u115f\u1160\u3164\uffa0\u034f]"
 )
-_MOST_MARKS = re.compile(r"([\u0300-\u036f]{3})[\u0300-\u036f]+")
+_EXCESS_MARKS = re.compile(r"([\u0300-\u036f]{3})[\u0300-\u036f]+")
 # <|im_end|>, <s>, </think>, <tool_call>, <<SYS>>: every angle bracket that opens a word. The parser
 # allows spaces (`< response >`), so the words of the protocol are matched after spaces, too.
 _OWN_TAGS = (
@@ -76,20 +76,20 @@ _NOT_YET_MARKED: Final = re.compile(
     r"(?<![‹\w])[^\W\d_]++(?>(?:[ _-]{1,3}+[^\W\d_]++){0,4})(?![›\w])"
 )
 _SPACES: Final = re.compile(r"[ _-]+")
-_MOST_WORDS: Final = 5
-_MOST_LETTERS: Final = 12
+_MAX_WORDS: Final = 5
+_MAX_LETTERS: Final = 12
 """The longest name in a script without spaces."""
-_MOST_TRIES: Final = 3
+_MAX_TRIES: Final = 3
 _OBJECT: Final = re.compile(r"^(?:functools)?[ ]?(?:\[[ ]?){0,3}(?=\{)", re.MULTILINE)
 _CALL: Final = re.compile(
     r"^[ `]{0,4}(?:\[[ ]?)?(?:functions\.)?[A-Za-z]\w{1,63}+(?=\((?:[\"'“{]|[A-Za-z]\w{0,63}+ ?=))",
     re.MULTILINE,
 )
-_MAY_ASK: Final = re.compile(r"[({\[<]")
+_MAY_BE_STEP: Final = re.compile(r"[({\[<]")
 """A character that every call or answer without a label contains."""
-_MOST_LOOKS: Final = 200
-_SHOWN: Final = "> "
-"""A block quote, which no dialect reads as a step."""
+_MAX_PARSED_LINES: Final = 200
+_QUOTE_PREFIX: Final = "> "
+"""The prefix of a block quote, which no dialect reads as a step."""
 
 
 def sanitize(text: str) -> str:
@@ -97,12 +97,14 @@ def sanitize(text: str) -> str:
 
     Lines are kept, except empty ones at both ends; other white space becomes one space.
     """
-    return _quote_steps(_quote_objects("\n".join(map(_line, text.splitlines())).strip("\n")))
+    return _quote_steps(
+        _quote_objects("\n".join(map(_sanitized_line, text.splitlines())).strip("\n"))
+    )
 
 
 def one_line(text: str, max_chars: int | None = None) -> str:
-    """Return inert text on one line, at most `max_chars` characters long."""
-    line = _quote_objects(_line(text))
+    """Return sanitized text on one line, cut to `max_chars` characters."""
+    line = _quote_objects(_sanitized_line(text))
     line = _quoted(line) if unlabelled_answer(line) else line
     return line if max_chars is None or len(line) <= max_chars else f"{line[: max_chars - 1]}…"
 
@@ -121,7 +123,7 @@ _MAX_HEADING = 200
 _MAX_HEADINGS = 6
 
 
-def inert(observation: Observation) -> Observation:
+def sanitized_observation(observation: Observation) -> Observation:
     """Return an observation whose content and documents are sanitized."""
     return replace(
         observation,
@@ -168,11 +170,11 @@ def _bounded_documents(documents: Iterable[Document], chars_left: int) -> Iterat
         chars_left -= len(document.text) + 1
 
 
-def _line(text: str) -> str:
-    return _defused(" ".join(_visible(text).split()))
+def _sanitized_line(text: str) -> str:
+    return _without_tokens(" ".join(_visible_text(text).split()))
 
 
-def _visible(text: str) -> str:
+def _visible_text(text: str) -> str:
     """Normalize look-alike characters (NFKC) and drop invisible ones."""
     if text.isascii() and text.isprintable():
         return text
@@ -182,10 +184,10 @@ def _visible(text: str) -> str:
         for character in folded
         if character.isspace() or unicodedata.category(character) not in _INVISIBLE
     )
-    return _MOST_MARKS.sub(r"\1", _VARIATION_SELECTORS.sub("", visible))
+    return _EXCESS_MARKS.sub(r"\1", _VARIATION_SELECTORS.sub("", visible))
 
 
-def _defused(text: str) -> str:
+def _without_tokens(text: str) -> str:
     text = _MINIMAX.sub(r"(\1\2)", _FENCE.sub("'''", text).translate(_KIMI))
     text = _SPACED_END.sub(r"\1›", _ANGLED_END.sub("›", _ANGLED.sub("‹", text)))
     text = _PAUSE.sub(r"\1(PAUSE)\2", _BRACKETED.sub(r"(\1)", text))
@@ -196,8 +198,8 @@ def _defused(text: str) -> str:
 def _escape_labels(line: str) -> str:
     """Return a line whose labels are marked as mere words: `‹Final Answer› – 7`."""
     if ":" in line or "{" in line or not line.isascii():
-        line = "".join(_marked(line))
-    for _ in range(_MOST_TRIES):
+        line = "".join(_with_marked_labels(line))
+    for _ in range(_MAX_TRIES):
         label = label_at(line)
         if label is None or label.kind == "observation":
             return line
@@ -205,13 +207,14 @@ def _escape_labels(line: str) -> str:
     return _quoted(line)
 
 
-def _marked(line: str) -> Iterator[str]:
+def _with_marked_labels(line: str) -> Iterator[str]:
     at = 0
     while label := _SET_OFF.search(line, at):
         words, marks = label["words"], label["after"]
         yield line[at : label.start()]
         is_last = not line[label.end() :].strip()
-        start = next((at for at in _names(words) if _is_label(words[at:], heads=is_last)), None)
+        starts = (at for at in _name_starts(words) if _is_label(words[at:], is_heading=is_last))
+        start = next(starts, None)
         if start is None:
             yield words
             at = label.end("words")
@@ -222,42 +225,47 @@ def _marked(line: str) -> Iterator[str]:
     yield line[at:]
 
 
-def _names(words: str) -> Iterator[int]:
+def _name_starts(words: str) -> Iterator[int]:
     """Yield where a name may begin: at the last words, or at letters if there are no spaces."""
     starts = [0, *(space.end() for space in _SPACES.finditer(words))]
-    yield from starts[-_MOST_WORDS:]
+    yield from starts[-_MAX_WORDS:]
     if not words[-1].isascii():
-        yield from range(max(starts[-1] + 1, len(words) - _MOST_LETTERS), len(words))
+        yield from range(max(starts[-1] + 1, len(words) - _MAX_LETTERS), len(words))
 
 
 @lru_cache(4096)
-def _is_label(words: str, *, heads: bool) -> bool:
-    """Return whether words before a colon are a label, other than one that `heads` lines."""
+def _is_label(words: str, *, is_heading: bool) -> bool:
+    """Return whether words before a colon are a label.
+
+    If they end their line and so are a heading (`is_heading`), several words for an observation
+    (`Search results:`) are allowed.
+    """
     if words.casefold() in _ROLES or _SPACES.sub(" ", words.casefold()) in _BY_CODE:
         return True
     label = label_at(f"{words}:")
-    return label is not None and not (heads and " " in words and label.kind == "observation")
+    return label is not None and not (is_heading and " " in words and label.kind == "observation")
 
 
 def _quote_objects(text: str) -> str:
     """Quote the lines of a text that begin with an object or with a call in brackets."""
     if "{" in text:
         text = _OBJECT.sub(
-            lambda at: f"{_SHOWN}{at[0]}" if opens_object(text, at.end()) else at[0], text
+            lambda at: f"{_QUOTE_PREFIX}{at[0]}" if opens_object(text, at.end()) else at[0], text
         )
-    return _CALL.sub(rf"{_SHOWN}\g<0>", text) if "(" in text else text
+    return _CALL.sub(rf"{_QUOTE_PREFIX}\g<0>", text) if "(" in text else text
 
 
 def _quote_steps(text: str) -> str:
-    """Quote the lines of a text that are read as a step, or all if the whole text is."""
-    if not _MAY_ASK.search(text):
+    """Quote each line that is read as a step, or all lines if the whole text is read as one."""
+    if not _MAY_BE_STEP.search(text):
         return text
-    looks = 0
+    parsed = 0
     lines = text.split("\n")
     for place, line in enumerate(lines):
-        if not line.startswith(">") and _MAY_ASK.search(line):
-            looks += 1
-            lines[place] = _quoted(line) if looks > _MOST_LOOKS or _is_step(line) else line
+        if not line.startswith(">") and _MAY_BE_STEP.search(line):
+            parsed += 1
+            is_step = parsed > _MAX_PARSED_LINES or _is_step(line)
+            lines[place] = _quoted(line) if is_step else line
     text_with_quotes = "\n".join(lines)
     return "\n".join(map(_quoted, lines)) if _is_step(text_with_quotes) else text_with_quotes
 
@@ -268,4 +276,4 @@ def _is_step(text: str) -> bool:
 
 
 def _quoted(line: str) -> str:
-    return line if line.startswith(">") else f"{_SHOWN}{line}"
+    return line if line.startswith(">") else f"{_QUOTE_PREFIX}{line}"

@@ -1,6 +1,6 @@
 """The definition of a tool, derived from a typed function with a docstring or a callable model.
 
-No library is used, because every defect is reported at once and pydantic is not imported.
+Our own code does this, because it reports all defects at once and does not import pydantic.
 """
 
 import dataclasses
@@ -51,16 +51,18 @@ def define_tool(
     tool_name = getattr(function, "__name__", type(function).__name__) if name is None else name
     if name is None and not inspect.isroutine(function):
         tool_name = CAMEL_CASE.sub("_", tool_name).lower()
-    docstring = description if description is not None else _doc(function)
+    docstring = description if description is not None else _own_docstring(function)
     summary, argument_texts = read_docstring(docstring)
     defects = [] if _NAME.fullmatch(tool_name) else [f"{tool_name!r} cannot be the name of a tool"]
     if not summary:
         defects.append("it has no docstring, which tells the model what it is for")
     arguments = None
     if not isinstance(function, type):
-        arguments = _of_function(function, argument_texts, defects)
+        arguments = _function_arguments(function, argument_texts, defects)
     elif is_model(function) and any("__call__" in vars(base) for base in function.__mro__):
-        arguments = _try(partial(from_model, function, "model", argument_texts), "it", defects)
+        arguments = _made_or_none(
+            partial(from_model, function, "model", argument_texts), "it", defects
+        )
     else:
         defects.append("a class must be a model (pydantic, dataclass, struct) with a `__call__`")
     if arguments is None or defects:
@@ -72,11 +74,12 @@ def define_tool(
     return tool_name, summary, (lambda model: model()) if is_class else function, arguments
 
 
-def _of_function(
+def _function_arguments(
     function: Callable[..., object], argument_texts: Mapping[str, str], defects: list[str]
 ) -> "ArgumentModel | None":
+    """Return the arguments of a function; None, with new entries in `defects`, if it has none."""
     if inspect.iscoroutinefunction(function):
-        defects.append("it is a coroutine function, and nothing here awaits")
+        defects.append("it is a coroutine function, which is not supported")
     routine: Any = function if inspect.isroutine(function) else type(function).__call__
     try:
         hints = typing.get_type_hints(routine, include_extras=True)
@@ -91,13 +94,13 @@ def _of_function(
     else:
         make = partial(from_parameters, parameters, hints, argument_texts)
         for parameter in parameters:
-            _check(parameter, hints, defects, is_only=bool(single))
+            _check_parameter(parameter, hints, defects, is_only=bool(single))
     if len(defects) > defects_before:
         return None
-    return _try(make, f"parameter {single!r}" if single else "a parameter", defects)
+    return _made_or_none(make, f"parameter {single!r}" if single else "a parameter", defects)
 
 
-def _check(
+def _check_parameter(
     parameter: inspect.Parameter, hints: Mapping[str, Any], defects: list[str], *, is_only: bool
 ) -> None:
     label = f"parameter {parameter.name!r}"
@@ -108,12 +111,13 @@ def _check(
     elif not is_only and is_pydantic(hints[parameter.name]):
         defects.append(f"{label} is a pydantic model, which must be the only parameter")
     else:
-        _try(partial(from_parameters, [parameter], hints, {}), label, defects)
+        _made_or_none(partial(from_parameters, [parameter], hints, {}), label, defects)
 
 
-def _try(
+def _made_or_none(
     make: Callable[[], "ArgumentModel"], label: str, defects: list[str]
 ) -> "ArgumentModel | None":
+    """Return what `make` returns; None, with a new defect, if a type has no JSON schema."""
     try:
         return make()
     except (TypeError, ValueError) as error:
@@ -121,7 +125,7 @@ def _try(
     return None
 
 
-def _doc(function: Any) -> str:
+def _own_docstring(function: Any) -> str:
     """Return the docstring of a function, unless it is inherited or generated."""
     if inspect.isroutine(function):
         return inspect.getdoc(function) or ""
@@ -255,7 +259,10 @@ def _default(parameter: inspect.Parameter) -> tuple[object, ...]:
 
 
 def _without_titles(schema: Any, *, is_by_member: bool = False) -> Any:
-    """Remove titles, which only repeat a name, but not a member that is called `title`."""
+    """Return a schema without titles, which only repeat a name; `is_by_member`: its keys are names.
+
+    A member that is called `title` stays.
+    """
     match schema:
         case dict():
             return {
@@ -279,7 +286,7 @@ def _msgspec_json(value: object) -> dict[str, object]:
 def with_limits(annotation: Any, description: str = "") -> Any:
     """Return a type with its limits and its description in the form that `msgspec` checks.
 
-    The marks in `Annotated` are read by their attributes: `ge`, `max_length`, `description` ...
+    The metadata of `Annotated` is read by its attributes: `ge`, `max_length`, `description` ...
     Raises `TypeError` or `ValueError` for limits that contradict each other.
     """
     kind, marks = annotation, list[object]()

@@ -123,7 +123,7 @@ ToolLike: TypeAlias = Tool | Callable[..., object] | PlainFunction
 
 
 class RunContext:
-    """What the tools of one run share: the subject of the run in words, and values."""
+    """What the tools of one run share: the subject of the run in words, and values by key."""
 
     def __init__(self, about: str = "") -> None:
         self.about = about
@@ -237,7 +237,7 @@ def _as_tool(tool: Any) -> Tool:
 class Toolbox:
     """The tools of one conversation, found by the names that models write.
 
-    Models may not call the tools `for_code`. Raises `ToolDefectError` for a function that cannot be
+    Only code may call the tools `for_code`. Raises `ToolDefectError` for a function that cannot be
     a tool, for two tools with the same name, and for a name that means the final answer or no tool.
     """
 
@@ -305,7 +305,7 @@ def _signature_parameters(schema: Schema) -> Iterator[str]:
 
 
 def _type_name(schema: Schema, definitions: Schema) -> str:
-    """Return the name of a type; an empty text for text."""
+    """Return the name of a type, as the prompt shows it; it is empty for text, the default type."""
     schema = resolved(schema, definitions)
     if choice := choices(schema):
         return " | ".join(json.dumps(item, ensure_ascii=False) for item in choice)
@@ -343,7 +343,7 @@ _MAX_WORDS: Final = 6
 
 
 def find_tool(text: str, names: Collection[str]) -> str | None:
-    """Return the tool's name that a model means, or None.
+    """Return the name of the tool that a model means, or None.
 
     Case, spaces, hyphens, underscores and camel case are ignored if only one name matches. Words
     that introduce a tool may precede the name, and a remark may follow it (`use the web_search tool
@@ -365,7 +365,7 @@ def find_tool(text: str, names: Collection[str]) -> str | None:
 def _occurrences(
     text: str, words: Sequence[re.Match[str]], names: Collection[str]
 ) -> Iterator[tuple[int, int, str]]:
-    """Yield the number of the first word of each name in a text, its end, and the name."""
+    """Yield each name in a text: the index of its first word, its end in the text, and the name."""
     at = 0
     while at < len(words):
         for last in range(min(at + _MAX_WORDS, len(words)) - 1, at - 1, -1):

@@ -1,4 +1,4 @@
-"""Transcripts: writes, reads and replays the events of a run, one JSON object a line."""
+"""Writes, reads and replays transcripts: the events of a run, one JSON object a line."""
 
 import io
 import json
@@ -153,8 +153,8 @@ def record_in(target: IO[bytes] | IO[str] | Path | str) -> EventHandler:
 def record_in_file(path: Path) -> Iterator[EventHandler | None]:
     """Yield a handler that writes events to a new file that only its owner can read.
 
-    The handler is None if the file cannot be created. At the first error in writing the record
-    ends and the run goes on. In both cases a warning is logged.
+    The handler is None if the file cannot be created. After the first write error no further event
+    is written, and the run goes on. In both cases a warning is logged.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -302,7 +302,7 @@ class RecordedCalls:
                 yield exchange.step.call
 
     def exchange(self, turn: int, place: int) -> Exchange:
-        """Return what was recorded at a place of a turn, which are counted from 0 and from 1."""
+        """Return what was recorded for call `place` (from 0) of a turn (from 1)."""
         return self._exchanges.get((turn, place), Exchange())
 
 

@@ -88,8 +88,8 @@ class Wording:
 class DialectRules:
     """The rules for reading the replies of a dialect.
 
-    The tags `dialect_tags` contain words of a turn that other dialects take for hidden thinking. If
-    a turn may have `several` calls, each gets an id.
+    The tags `dialect_tags` belong to the dialect; in others they mark hidden thinking. If a turn
+    may have `several` calls, each gets an id.
     """
 
     name: str

@@ -37,8 +37,9 @@ _FOREIGN: Final = re.compile(
 def read_answer_object(text: str, key: str = "") -> Answer:
     """Return the only object in the text of an answer, with notes on repairs.
 
-    The object may stand in a fence, in prose, in a list or in a string. Objects without `key` are
-    ignored if one has it. Raises `LenientJSONError` if there is no such object, or more than one.
+    The object may stand in a fence, in prose, in a list or in a string. If an object has `key`,
+    those without it are ignored. Raises `LenientJSONError` if there is no such object, or more than
+    one.
     """
     bare = text.strip()
     if bare.startswith('"{') and (string := read_strictly(bare, 0)) is not None:

@@ -38,15 +38,15 @@ _DOUBTS: Final = (
     (False, "sentence", ("undecided",)),
     (False, "sentence", ("unready",)),
 )
-"""Signs of a quotation: with or without a label, which words, and patterns that all match there."""
+"""Signs of a quotation: whether there is a label, the words, and patterns that all match there."""
 
 
 def contains_foreign_words(words: str) -> bool:
     """Return whether words before an answer contain an observation, a result or another speaker."""
     folded = f"\n{fold(words)}\n"
     texts = {"foreign": folded, "called": folded, "results": f"\n{words.casefold()}\n"}
-    is_held = any(pattern(name).search(text) for name, text in texts.items())
-    return is_held or any(map(_is_observing, pattern("observing").finditer(folded)))
+    is_foreign = any(pattern(name).search(text) for name, text in texts.items())
+    return is_foreign or any(map(_is_observing, pattern("observing").finditer(folded)))
 
 
 def _is_observing(line: re.Match[str]) -> bool:
@@ -64,7 +64,8 @@ def _is_observing(line: re.Match[str]) -> bool:
 def is_attributed(text: str, at: int) -> bool:
     """Return whether the line above an answer's label attributes it to somebody else.
 
-    A label that begins with signs or is indented belongs to the line above all such lines.
+    If the label's line begins with a sign or is indented, so may the lines above it; then the line
+    above all of these is meant.
     """
     start = text.rfind("\n", 0, at) + 1
     lead = re.match(r"\W*", text[start : at + 80].partition("\n")[0])[0]  # type: ignore[index]

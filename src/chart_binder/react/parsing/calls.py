@@ -1,7 +1,7 @@
 """Reads calls and answers in an object, in words or in a tag: the tool, and its arguments.
 
-This is lenient, because a call that is understood does no harm. Everything here reads a live piece
-of a reply, as `steps` found it.
+This is lenient, because a call that is understood does no harm. Each function takes a part of a
+reply in which `steps` looks for a call.
 """
 
 import json
@@ -225,9 +225,9 @@ def read_action(words: str, input_text: str | None) -> ParsedStep | None:
     """
     words, _ = _without_fence(words)
     name, words_after = _split_name(words)
-    blob = words if name or input_text is None else _without_fence(input_text)[0]
-    if _opens_object(blob):
-        return _object_action(blob)
+    text = words if name or input_text is None else _without_fence(input_text)[0]
+    if _opens_object(text):
+        return _object_action(text)
     if is_no_tool(name):
         return None
     tool_names = _TOOL_IN_WORDS.findall(name) if " " in name else ()
@@ -325,9 +325,9 @@ def read_arguments(words: str) -> ParsedArguments:
         if text[:1] not in ("{", "[") and (observed := _INVENTED.search(text)):
             text = text[: observed.start()].rstrip()
     if text[:1] in ("{", "｛"):
-        return _object(text)
+        return _object_arguments(text)
     if (lead := _LEAD.match(text)) and _opens_object(text[lead.end() :]):
-        return _object(_without_fence(text[lead.end() :])[0])
+        return _object_arguments(_without_fence(text[lead.end() :])[0])
     if text.startswith("[") and text[1:].lstrip()[:1] in ("{", '"', "'", "]"):
         listed = scan(text, 0)
         match listed.value:
@@ -335,10 +335,10 @@ def read_arguments(words: str) -> ParsedArguments:
                 return single, listed.notes
             case values:
                 return text[: listed.end] if values else {}, listed.notes
-    return _string(text) or _bare(text, is_fenced=is_fenced)
+    return _quoted_arguments(text) or _unquoted_arguments(text, is_fenced=is_fenced)
 
 
-def _object(text: str) -> ParsedArguments:
+def _object_arguments(text: str) -> ParsedArguments:
     if text.startswith('{\\"'):
         text = text.replace('\\"', '"')
     is_doubled = text.startswith("{{")  # the braces of a template
@@ -349,13 +349,13 @@ def _object(text: str) -> ParsedArguments:
     return scanned.value, (*(["repaired JSON: doubled braces"] * is_doubled), *scanned.notes)
 
 
-def _string(text: str) -> ParsedArguments | None:
+def _quoted_arguments(text: str) -> ParsedArguments | None:
     """Read a text that is a string, or a string that contains an object."""
     scanned = scan_quoted(text)
     if scanned is None or text[scanned.end :].partition("\n")[0].strip(_EMPHASIS + ".,;"):
         return None
     value = str(scanned.value)
-    return _object(value.lstrip()) if _opens_object(value) else (value, scanned.notes)
+    return _object_arguments(value.lstrip()) if _opens_object(value) else (value, scanned.notes)
 
 
 def read_bracketed(text: str) -> ParsedArguments:
@@ -367,7 +367,7 @@ def read_bracketed(text: str) -> ParsedArguments:
         assert isinstance(scanned.value, dict)
         return scanned.value, scanned.notes
     if text.startswith("{", inside):
-        return _object(text[inside:])
+        return _object_arguments(text[inside:])
     if is_string:
         scanned_string = scan_string(text, inside, len(text))
         if re.match(r"\s*+,?\s*+(?:[)）\]]|\Z)", text[scanned_string.end :]):
@@ -376,10 +376,10 @@ def read_bracketed(text: str) -> ParsedArguments:
     closed = line.rfind({"(": ")", "（": "）"}.get(text[0], "]"))
     if closed < 0:
         raise LenientJSONError(f"the bracket {text[0]} is never closed")
-    return _words(line[1:closed].strip())
+    return _text_arguments(line[1:closed].strip())
 
 
-def _bare(text: str, *, is_fenced: bool) -> ParsedArguments:
+def _unquoted_arguments(text: str, *, is_fenced: bool) -> ParsedArguments:
     end = len(text) if is_fenced else members_end(text, 0, len(text))
     words = text[:end].strip() or text.partition("\n")[0].strip()
     words = without_closing_tags(words)
@@ -388,10 +388,10 @@ def _bare(text: str, *, is_fenced: bool) -> ParsedArguments:
         words = link[1] or link[2]
     if words.startswith(("http://", "https://")):
         words = words.replace("\\_", "_")  # as in Markdown; no address contains a backslash
-    return _words(words)
+    return _text_arguments(words)
 
 
-def _words(words: str) -> ParsedArguments:
+def _text_arguments(words: str) -> ParsedArguments:
     if _PYTHON.match(words):
         raise LenientJSONError("it is an expression of Python rather than a value")
     return ({} if not words or _NAMES.get(words.casefold()) == "nothing" else words), ()

@@ -31,7 +31,7 @@ WORDS: Final = tomli.loads((files(__package__) / "words.toml").read_text("utf-8"
 
 @cache
 def pattern(name: str) -> re.Pattern[str]:
-    """Return one of the patterns of `words.toml`, with its parts."""
+    """Return a pattern of `words.toml`, with the parts that it names by `@part@` filled in."""
     words = re.sub("@(.+?)@", lambda part: WORDS["parts"][part[1]], WORDS["patterns"][name])
     return re.compile(words.replace("\n", ""), re.IGNORECASE)
 

@@ -395,7 +395,7 @@ _READERS: Final[Mapping[str, Callable[[ReplyTurn, int], ReadResult]]] = {
 }
 
 
-# The step that a reply comes to.
+# The step with its thought and notes.
 
 
 def _completed(
