@@ -54,13 +54,13 @@ def test_a_date_without_its_year_is_unknown(text: str) -> None:
      "1975-01-01T00:00", "٢٠٢٠", "19745", "-1974"],
 )  # fmt: skip
 def test_what_is_no_date_is_refused_with_what_was_found(text: str) -> None:
-    with pytest.raises(ValueError, match=r"is no (date|day of the calendar)") as refusal:
+    with pytest.raises(ValueError, match=r"is not a (date|day of the calendar)") as refusal:
         PartialDate.parse(text)
     assert repr(text) in str(refusal.value)
 
 
 def test_a_long_text_is_not_repeated_in_full() -> None:
-    with pytest.raises(ValueError, match="is no date") as refusal:
+    with pytest.raises(ValueError, match="is not a date") as refusal:
         PartialDate.parse("9" * 1_000_000)
     assert len(str(refusal.value)) < 200
 

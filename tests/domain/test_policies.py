@@ -143,7 +143,7 @@ def test_an_album_is_kept_whole_by_its_release_date_and_by_vaguer_dates() -> Non
     cut = AlbumDates(no_finer_than_date=True)
     wanted = tags.dates(track(), now, cut)
     assert wanted.fields["original_date"] == ("1975",)
-    assert "no finer than its date" in " ".join(wanted.notes)
+    assert "cut to the precision of the date" in " ".join(wanted.notes)
     assert tags.dates(track(), {**now, **wanted.fields}, cut).notes == ()
     assert tags.dates(track("1974-10"), now, cut).fields["original_date"] == ("1974-10",)
 
@@ -273,5 +273,5 @@ def test_the_track_of_a_recording(
 
 def test_an_option_of_another_policy_is_refused() -> None:
     assert list(WriteOptions(Policy.MOVE, also_date=True).problems) == [
-        "also_date is of the policy dates, not of move"
+        "also_date is an option of the policy dates, not of move"
     ]

@@ -80,7 +80,7 @@ def test_a_groups_first_date_is_the_lower_bound_of_its_official_releases(
 ) -> None:
     bundle = evidence(releases)
     patched = apply_patches(bundle, (Patch(GROUP, "first_release_date", first),))
-    assert not patched.findings
+    assert not patched.impossible
     if after is None:
         assert (patched.bundle, patched.changes) == (bundle, {})
     else:
@@ -112,7 +112,7 @@ def test_a_field_takes_a_value_that_was_not_known(
     assert value == ((after,) if field == "secondary_types" else after)
     assert [*patched.changes.values()] == [before]
     again = apply_patches(patched.bundle, (Patch(*patch),))
-    assert (again.bundle, again.changes, again.findings) == (patched.bundle, {}, {})
+    assert (again.bundle, again.changes, again.impossible) == (patched.bundle, {}, {})
 
 
 @pytest.mark.parametrize(
@@ -135,15 +135,15 @@ def test_what_the_evidence_rules_out_is_a_finding_and_changes_nothing(
     bundle = evidence(releases, **group)
     patched = apply_patches(bundle, (Patch(*patch),))
     assert (patched.bundle, patched.changes) == (bundle, {})
-    assert [*patched.findings] == [Patch(*patch)]
-    assert finding in patched.findings[Patch(*patch)]
+    assert [*patched.impossible] == [Patch(*patch)]
+    assert finding in patched.impossible[Patch(*patch)]
 
 
 def test_two_dates_of_one_record_are_a_finding_whatever_their_order() -> None:
     bundle = evidence("1975 NL; 1975 GB")
     one, other = (Patch(GROUP, "first_release_date", f"1975-{day}") for day in ("10-31", "11-07"))
     for patches in ((one, other), (other, one)):
-        assert len(apply_patches(bundle, patches).findings) == 1
+        assert len(apply_patches(bundle, patches).impossible) == 1
 
 
 DAYS = st.dates(date(1975, 3, 1), date(1976, 10, 1))
@@ -174,7 +174,7 @@ def test_true_facts_never_widen_a_span_contradict_or_depend_on_their_order(
     patches = true_patches((day for day, _, _ in releases), lengths)
     chosen = data.draw(st.lists(st.sampled_from(patches), unique=True))
     patched = apply_patches(bundle, chosen)
-    assert not patched.findings
+    assert not patched.impossible
     for before, after in zip(releases_of(bundle), releases_of(patched.bundle), strict=True):
         assert before.when.first <= after.when.first <= after.when.last <= before.when.last
         assert replace(after, date=before.date) == before

@@ -12,7 +12,7 @@ from chart_binder.domain.clauses import Subject
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.llm.events import ReadingEvent
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.llm.second_reading import inquiry
+from chart_binder.llm.second_reading import date_question
 from chart_binder.web.documents import SourceText
 from chart_binder.web.places import Place
 from llm.scripted_runs import adjudicated, is_replayed, look
@@ -141,7 +141,7 @@ def test_without_second_readings_a_premiere_needs_its_quote(quote: str, outcome:
 def test_the_question_about_a_premiere_names_the_recording_and_claims_no_date() -> None:
     bundle = read_bundle(evidence(TIE, "tram"))
     place = Place(SourceText((WIKI,), "", FIRST), 0, 4)
-    text = inquiry("support", Subject.of(id_of("Night Opera"), bundle), None, place).text
+    text = date_question("support", Subject.of(id_of("Night Opera"), bundle), None, place).text
     assert text.strip().splitlines()[:7] == [
         "# Second reading", "Release: Night Opera", "Artist: Trams", "Type: Album", "Country: GB",
         "Recording: Night Tram", "Date: none is claimed",

@@ -18,7 +18,7 @@ from chart_binder.llm.prompt import (
     Prompt,
     configured_prompt,
     load_prompt,
-    prompt_numbers,
+    prompt_settings,
 )
 from chart_binder.llm.react_adjudicator import ReActAdjudicator, RunSetup
 from chart_binder.llm.result import Outcome
@@ -30,7 +30,7 @@ from golden.bundles import crowd, year_only_single
 from llm.scripted_runs import adjudicated, look
 
 GOLDEN = Path(__file__).parent / "golden"
-NUMBERS = prompt_numbers(LLMConfig(), RulesConfig())
+NUMBERS = prompt_settings(LLMConfig(), RulesConfig())
 ANSWER = 'Final Answer: {"crg_mbid": "C2", "confidence": 0.9, "rationale": "so"}'
 
 
@@ -93,7 +93,7 @@ def test_a_section_may_say_what_the_settings_ask_for(
     prompt = load_prompt().overridden(
         rules="It needs {independent_sites}, or one page of {trusted_sources}."
     )
-    numbers = prompt_numbers(LLMConfig(acceptance=acceptance), RulesConfig())
+    numbers = prompt_settings(LLMConfig(acceptance=acceptance), RulesConfig())
     assert f"It needs {words}" in prompt.render(Classic(), TOOLS, numbers)
 
 

@@ -117,7 +117,7 @@ def test_a_date_after_an_official_release_is_impossible() -> None:
     bundle = evidence()
     found = apply_patches(bundle, [Patch(THE_RECORDING, FIRST_RELEASE, "1984")])
     assert found.bundle == bundle
-    assert "is dated 1981-03-02, before 1984" in "".join(found.findings.values())
+    assert "is dated 1981-03-02, before 1984" in "".join(found.impossible.values())
 
 
 # What speaks against a date.

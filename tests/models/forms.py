@@ -12,7 +12,7 @@ from chart_binder.domain.clauses import says_release
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.dates_in_text import states
 from chart_binder.llm.answer import object_schema
-from chart_binder.llm.second_reading import READINGS, ReadingQuestion, inquiry
+from chart_binder.llm.second_reading import READINGS, ReadingQuestion, date_question
 from models.passages import Question
 
 Schema = Mapping[str, object]
@@ -78,7 +78,7 @@ def _written(asked: Question) -> str:
 
 def _labelled(asked: Question) -> ReadingQuestion:
     assert asked.place
-    return inquiry("contradiction", asked.subject, asked.fields["date"], asked.place)
+    return date_question("contradiction", asked.subject, asked.fields["date"], asked.place)
 
 
 FIVE_LABELS = Form(
@@ -91,7 +91,7 @@ FIVE_LABELS = Form(
 
 def _installed(asked: Question) -> ReadingQuestion:
     assert asked.place
-    return inquiry("support", asked.subject, asked.fields["date"], asked.place)
+    return date_question("support", asked.subject, asked.fields["date"], asked.place)
 
 
 INSTALLED = Form(

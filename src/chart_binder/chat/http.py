@@ -144,7 +144,9 @@ class ModelServer:
 
     def ask(self, path: str, kind: type[T], body: Mapping[str, Any] | None = None) -> T:
         """Return the server's answer to a path. Raises `ChatError`."""
-        [document] = self.documents(path, body, partial(convert_json, kind=kind), late="SLOW")
+        [document] = self.documents(
+            path, body, partial(convert_json, kind=kind), timeout_fault="SLOW"
+        )
         return document
 
     def documents(
@@ -156,7 +158,7 @@ class ModelServer:
         split: Split = whole,
         refusal: Refusal | None = None,
         max_tokens: int = 0,
-        late: str = "LATE",
+        timeout_fault: str = "LATE",
     ) -> Generator[T, None, None]:
         """Request a path, and yield each JSON document of the answer as read by `read`.
 
@@ -166,7 +168,7 @@ class ModelServer:
 
         method, address = "GET" if body is None else "POST", self.endpoint.address + path
         with (
-            self.translated(late),
+            self.translated(timeout_fault),
             httpx.Client(**self.endpoint.client_options(self.deadline)) as client,
             client.stream(method, address, json=body) as answer,
         ):
@@ -233,23 +235,23 @@ class ModelServer:
         }
 
     @contextmanager
-    def translated(self, late: str) -> Iterator[None]:
+    def translated(self, timeout_fault: str) -> Iterator[None]:
         """Raise `ChatError` in place of the errors of libraries and of `read` functions.
 
-        `late` is the name of the fault if the server takes too long.
+        `timeout_fault` is the name of the fault if the server takes too long.
         """
         import httpx  # as above
 
         try:
             yield
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, RecursionError) as error:
-            raise self._failure(error, COMMON_FAULTS[late]) from error
+            raise self._failure(error, COMMON_FAULTS[timeout_fault]) from error
 
-    def _failure(self, error: Exception, late: Fault) -> ChatError:
+    def _failure(self, error: Exception, timeout_fault: Fault) -> ChatError:
         import httpx  # as above
 
         if self.deadline.has_passed:
-            return late.error(self.names)
+            return timeout_fault.error(self.names)
         if isinstance(error, ConnectionError) and isinstance(error.__context__, httpx.HTTPError):
             error = error.__context__  # the client library of Ollama adds its own words
         detail = ERROR_NUMBER.sub("", str(error)) or type(error).__name__
@@ -262,7 +264,7 @@ class ModelServer:
             absent = COMMON_FAULTS["UNENCRYPTED"]
         rows: tuple[tuple[type[Exception] | tuple[type[Exception], ...], Fault], ...] = (
             ((httpx.ConnectError, httpx.ConnectTimeout), absent),
-            (httpx.TimeoutException, late),
+            (httpx.TimeoutException, timeout_fault),
             (httpx.ProxyError, COMMON_FAULTS["PROXY"]),
             (httpx.TransportError, COMMON_FAULTS["BROKEN_OFF"]),
             (httpx.InvalidURL, COMMON_FAULTS["IMPOSSIBLE_ADDRESS"]),

@@ -58,12 +58,12 @@ def group_by_album(
 
 
 def navidrome_keys(container: str, fields: Fields) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the keys by which Navidrome groups files: its default since 0.55, and before.
+    """Return the keys by which Navidrome groups files: since version 0.55, and before.
 
-    The default is the release id, else album artist, album and the release date in the tags; in an
-    MP4 file the date is the release date (`resources/mappings.yaml`, `DefaultAlbumPID`). Before,
-    and with `PID.Album = "album_legacy"`, it is album artist, album and release date. Without a
-    release date, it is then the date if the original date is not later (`mapDates`).
+    Both are the release id if there is one, else album artist, album and release date. In an MP4
+    file the date counts as the release date (`resources/mappings.yaml`, `DefaultAlbumPID`). The
+    second key, which `PID.Album = "album_legacy"` still selects, has the date in place of a missing
+    release date if the original date is not later than it (`mapDates`).
     """
     if release := _first(fields, "release_mbid"):
         return (release,), (release,)
@@ -85,10 +85,10 @@ def navidrome_keys(container: str, fields: Fields) -> tuple[tuple[str, ...], tup
 def split_keys(
     container_and_fields: Iterable[tuple[str, Fields, Fields]], *, before_055: bool
 ) -> frozenset[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return the Navidrome keys of files that are one album now and would be several.
+    """Return the keys of the albums that new tags would split in Navidrome.
 
-    For each file, pass its container, its fields before and its fields after. The keys of
-    Navidrome before 0.55 count only if `before_055`.
+    For each file, pass its container, its present fields and its new fields. The keys of Navidrome
+    before 0.55 count only if `before_055`.
     """
     tracks = [
         (navidrome_keys(container, before), navidrome_keys(container, after))

@@ -1,8 +1,8 @@
-"""Clauses: how a text names a record, and of what a clause states a value.
+"""Clauses: whether a text names a record, and whether a clause states a value of that record.
 
 A clause may show that its date is that of something else, such as a chart or a reissue. The tables
-of words for this are small on purpose: a second reading decides the other cases. In running text,
-a status, country or type counts only in fixed forms without unknown words: "X is a single", "the
+of words for this are small, because a second reading decides the other cases. In running text, a
+status, country or type counts only in fixed forms without unknown words: "X is a single", "the
 single X", "X (LK 88, UK)", "official release of X".
 """
 
@@ -21,7 +21,7 @@ from chart_binder.domain.patches import (
     STATUS,
     THE_RECORDING,
     fact_words,
-    things,
+    records_with_id,
     with_stated_single,
 )
 from chart_binder.domain.vocabulary import find_words, fold, spaced_words, spellings, word_table
@@ -75,7 +75,7 @@ class Subject:
         is_listed = about != THE_RECORDING
         bundle = bundle if is_listed else with_stated_single(bundle, None)
         all_groups = bundle.groups
-        groups, releases = things(bundle, about)
+        groups, releases = records_with_id(bundle, about)
         homes = groups or [
             group for group in all_groups if not set(releases).isdisjoint(group.editions)
         ]
@@ -122,7 +122,7 @@ class Subject:
         )  # fmt: skip
 
     def is_told_apart_in(self, text: str) -> bool:
-        """Return whether a text tells it from a record of the same title by another artist.
+        """Return whether a text shows that it is about this record, not one of the same title.
 
         The text must have half of the words of the artist's name (except articles), the label, a
         catalogue number, or another title of the evidence. If no artist is known, any text does.
@@ -153,7 +153,7 @@ class Subject:
         return any(artist in words for artist in self.artists)
 
     def is_of_rival(self, text: str) -> bool:
-        """Return whether a text has a catalogue number of another group, but none of these."""
+        """Return whether a text has a catalogue number of another group and none of this record."""
         words = spaced_words(text)
         return any(code in words for code in self.rival_codes) and not any(
             spaced_words(code) in words for code in self.codes
@@ -208,9 +208,6 @@ def _titles(title: str | None) -> Iterator[str]:
             yield from spellings(name)
 
 
-"""Latin letters for Cyrillic and Greek ones in three common systems, without accents."""
-
-
 # Dates.
 
 _TABLE = word_table("date_words")
@@ -223,6 +220,7 @@ def _pattern(kind: str) -> re.Pattern[str]:
 
 
 _OF_ELSE, _OF_RELEASE, _OF_OTHER = (_pattern(kind) for kind in ("else", "release", "other"))
+"""Words for another event than a release, for a release, and for another version or edition."""
 
 _LONGEST = 400
 """The number of characters of a clause that are read on either side of its date."""
@@ -260,10 +258,10 @@ def clause_around(text: str, start: int, end: int) -> str:
 
 
 def doubt_in_clause(text: str, mention: Mention, titles: Iterable[str] = ()) -> str | None:
-    """Return the word in its clause that says that a date is of no release, or of a reissue.
+    """Return the word in a date's clause by which the date is that of another event or a reissue.
 
-    Return None if there is no such word, or if a word for a release (`reissued` is none) is nearer
-    to the date. A word does not count if another year is between it and the date, if it is quoted,
+    Returns None if there is no such word, or if a word for a release (not `reissued`) is nearer to
+    the date. A word does not count if another year is between it and the date, if it is quoted,
     or if it is a part of one of the titles: "Radio Ga Ga".
     """
     start, end = _clause(text, mention.start, mention.end)
@@ -282,10 +280,10 @@ def doubt_in_clause(text: str, mention: Mention, titles: Iterable[str] = ()) -> 
 def other_issue(
     text: str, mention: Mention, titles: Iterable[str], countries: Iterable[str]
 ) -> str | None:
-    """Return what came out instead of the record, according to the clause of a date, or None.
+    """Return the words in a date's clause that say that something else came out, or None.
 
-    That is another version or edition, something uncertain, an issue `in` one of `countries`, or a
-    quoted title right before the date that is not one of `titles`. A country does not count if
+    They name another version or edition, something uncertain, an issue `in` one of `countries`, or
+    a quoted title right before the date that is not one of `titles`. A country does not count if
     another year is between it and the date, because it belongs to that year's issue.
     """
     start, end = _clause(text, mention.start, mention.end)
@@ -325,7 +323,7 @@ def _clause(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _ends(cut: re.Match[str]) -> bool:
-    """Return whether a clause ends at a sign that may end it: a full stop may be a part of it."""
+    """Return whether a clause ends at a punctuation mark; a full stop may be inside a clause."""
     if cut[0] != ".":
         return True
     behind = _NEXT.match(cut.string, cut.end())
@@ -354,7 +352,7 @@ def _is_beside(word: re.Match[str], date: tuple[int, int]) -> bool:
 
 
 def doubt_in_heading(heading: str) -> str | None:
-    """Return the word of a heading that says that the dates below are of no release, or None."""
+    """Return the word of a heading by which the dates below are those of no release, or None."""
     doubt = _OF_ELSE.search(heading)
     return doubt[0] if doubt and not says_release(heading) else None
 
@@ -538,9 +536,10 @@ def is_denied(text: str, start: int, end: int) -> bool:
 def doubts_in_clause(
     clause: str, phrase: str, field: str, value: str, subject: Subject, *, is_of_other: bool
 ) -> Iterator[str]:
-    """Yield why a clause that has a value, in the words `phrase`, does not state it of the subject.
+    """Yield reasons why a clause does not state a value of the subject, although it contains it.
 
-    The field is a status, country or type. `is_of_other`: the line names another record.
+    `field` is a status, country or type, and `phrase` has the words of the value. `is_of_other`
+    says that the line names another record.
     """
     before = clause.partition(phrase)[0]
     if doubt := doubt_in_heading(clause.replace(phrase, " ")):

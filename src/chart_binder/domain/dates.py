@@ -13,7 +13,7 @@ Answer: TypeAlias = bool | None
 FIRST_DAY = date.min.toordinal() - 1
 LAST_DAY = date.max.toordinal()
 
-_NO_DATE = "{!r} is no date: YYYY, YYYY-MM or YYYY-MM-DD is allowed"
+_NO_DATE = "{!r} is not a date: YYYY, YYYY-MM or YYYY-MM-DD is allowed"
 _FORM = re.compile(r"([0-9]{4}|\?{4})(?:-([0-9]{2}|\?{2})(?:-([0-9]{2}|\?{2}))?)?")
 
 
@@ -67,7 +67,7 @@ class PartialDate:
             else:
                 first = last = date(year, month, day)
         except ValueError as error:
-            raise ValueError(f"{text!r} is no day of the calendar") from error
+            raise ValueError(f"{text!r} is not a day of the calendar") from error
         precise = "-".join(part for part in form.groups() if part)
         return PartialDate(precise.partition("-?")[0], first.toordinal(), last.toordinal())
 
@@ -106,7 +106,7 @@ UNKNOWN = PartialDate("", FIRST_DAY, LAST_DAY)
 
 
 def before(earlier: DaySpan, later: DaySpan) -> Answer:
-    """Return whether `earlier` is in fact earlier than `later`."""
+    """Return whether the day `earlier` is before the day `later`."""
     if earlier.last < later.first:
         return True
     return False if earlier.first >= later.last else None

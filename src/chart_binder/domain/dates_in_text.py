@@ -39,8 +39,8 @@ class Mention(NamedTuple):
 def find_dates(text: str) -> list[Mention]:
     """Return the dates in a text, in order of place.
 
-    Leave out the ends of a span (`1970-1974`, `from 1970 to 1974`), decades and vague dates
-    (`circa 1974`, `1974?`, `before 1974`, `1974 or 1975`). The caller decides whether a date is
+    The ends of a span (`1970-1974`, `from 1970 to 1974`), decades and vague dates (`circa 1974`,
+    `1974?`, `before 1974`, `1974 or 1975`) are left out. The caller decides whether a date is
     that of a release, and of which.
     """
     row = _Row(text)
@@ -95,7 +95,7 @@ def states(mention: Mention, value: PartialDate) -> bool:
 
 
 def single_date(text: str) -> PartialDate | None:
-    """Return the date of a text that consists of it, or None; it must have a single reading.
+    """Return the date of a text that is only a date, and can be read in one way, or None.
 
     Words in brackets may follow it. `8. November 1974` is a day, not an entry of a list.
     """
@@ -166,23 +166,25 @@ def _signs_of_words() -> tuple[dict[str, str], dict[str, str]]:
             roles[word] |= {role, "Latin" if word < _FIRST_NOT_LATIN else "other"}
     combined = sorted({tuple(sorted(combination)) for combination in roles.values()})
     signs = {combination: chr(_FIRST_SIGN + number) for number, combination in enumerate(combined)}
-    having: dict[str, str] = defaultdict(str, Latin="w", other="v")
+    signs_of_role: dict[str, str] = defaultdict(str, Latin="w", other="v")
     for combination, sign in signs.items():
         for role in combination:
-            having[role] += sign
+            signs_of_role[role] += sign
     sign_of = {word: signs[tuple(sorted(combination))] for word, combination in roles.items()}
-    return sign_of, dict(having)
+    return sign_of, dict(signs_of_role)
 
 
-_SIGN_OF_WORD, _HAVING = _signs_of_words()
-"""Words have signs of a plane for private use. The others: `d` and `D` are numbers of one and of
-two digits, `o` is one with an ending (11th), `Y` a possible year, `N` another number, `E` a year of
-an era, `K` Chinese digits, `w` and `v` are Latin and other words, one blank stands for several. Any
-other character is its own sign."""
+_SIGN_OF_WORD, _SIGNS_OF_ROLE = _signs_of_words()
+"""The sign of each word in `_WORDS`, a character for private use, and the signs of each role.
+
+Other signs: `d` and `D` are numbers of one and of two digits, `o` is one with an ending (11th), `Y`
+a possible year, `N` another number, `E` a year of an era, `K` Chinese digits, `w` and `v` are Latin
+and other words, one blank stands for several. Any other character is its own sign.
+"""
 
 
 def _of(*roles: str) -> str:
-    return f"[{''.join(_HAVING[role] for role in roles)}]"
+    return f"[{''.join(_SIGNS_OF_ROLE[role] for role in roles)}]"
 
 
 ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018}
@@ -238,7 +240,7 @@ def _sign(token: re.Match[str]) -> str:
     return _MARKS.get(token[0], token[0]) if ord(token[0]) < _FIRST_SIGN else "v"
 
 
-_NUMBER, _WORD, _LATIN = "[dDoYNEK]", _of("Latin", "other"), _HAVING["Latin"]
+_NUMBER, _WORD, _LATIN = "[dDoYNEK]", _of("Latin", "other"), _SIGNS_OF_ROLE["Latin"]
 _NAME, _TIMES = _of("month", "word or month"), rf"(?:[ ,:'\"(–-]*{_of('time')}){{0,6}}"
 _OF, _RANGE = rf"(?: ?{_of('of')}'?)?", rf"(?: ?[-–—/&+] ?|,? {_of('and', 'to')} )"
 _CJK_YEAR = "(?:E[年년]?|[YK] ?[年년])"
@@ -338,7 +340,7 @@ def _forms(row: _Row) -> Iterator[re.Match[str]]:
         if _order(form) == "ddmy":
             first_part, last_part = islice(_PARTS.finditer(row.signs, *form.span()), 2)
             first, last = row.words[first_part.start()], row.words[last_part.start()]
-            if _counted(first) >= _counted(last):
+            if _number_of(first) >= _number_of(last):
                 start = last_part.start()
                 continue
         yield form
@@ -365,7 +367,7 @@ def _dates(row: _Row, form: re.Match[str]) -> tuple[PartialDate, ...]:
         return ()
     words = [row.words[part.start()] for part in _PARTS.finditer(row.signs, start, end)]
     parts = dict(zip(order.replace("xx", "md"), words, strict=False))
-    month, day = (_counted(parts[part]) if part in parts else None for part in "md")
+    month, day = (_number_of(parts[part]) if part in parts else None for part in "md")
     days = [(month, None if _is_span(form) else day)]
     if order == "xxy":
         days.append((day, month))
@@ -387,8 +389,8 @@ def _date(*parts: int | None) -> PartialDate | None:
 
 def _years(text: str) -> Iterable[int]:
     if era := ERAS.get(text[:2]):
-        return (era + (1 if text[2:] == "元" else _counted(text[2:])),)
-    year = _counted(text)
+        return (era + (1 if text[2:] == "元" else _number_of(text[2:])),)
+    year = _number_of(text)
     if len(text) == len("74") and text.isdecimal():
         return (1900 + year,) if year >= _OLDEST_OF_SHORT_YEARS else (1900 + year, 2000 + year)
     return (year,) if len(text) == len("1974") else ()
@@ -397,7 +399,7 @@ def _years(text: str) -> Iterable[int]:
 _ROMAN = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
 
 
-def _counted(text: str) -> int:
+def _number_of(text: str) -> int:
     """Return the number of a month's name, or of Arabic, Roman or Chinese digits."""
     if text[0].isdecimal():
         return int("".join(filter(str.isdecimal, text)))

@@ -1,7 +1,7 @@
 """Evidence bundles: the facts about one recording on which a decision is based.
 
 Fields have the producer's values; properties interpret them, for example types and statuses by
-MusicBrainz' names and dates as spans of days. So reading a bundle takes no Python call per release.
+MusicBrainz' names and dates as spans of days. Reading a bundle calls no Python for a release.
 """
 
 from collections.abc import Callable, Hashable
@@ -28,8 +28,8 @@ from chart_binder.domain.vocabulary import (
 
 
 @lru_cache(maxsize=4_096)
-def intents_in(title: str | None, comment: str | None) -> "RecordingFlags":
-    """Return the kinds that remarks name; denied words do not count: `not the live one`."""
+def flags_in(title: str | None, comment: str | None) -> "RecordingFlags":
+    """Return a flag for each kind that remarks name and do not deny: `not the live one`."""
     kinds = remarks_in(title, comment).kinds
     return RecordingFlags(*(name in kinds for name in _KINDS))
 
@@ -238,7 +238,7 @@ class RecordingCandidate(Value, frozen=True):
     @property
     def intent(self) -> RecordingFlags:
         """The flags; absent ones are derived from title and disambiguation."""
-        derived = intents_in(self.title, self.disambiguation)
+        derived = flags_in(self.title, self.disambiguation)
         if self.flags is None:
             return derived
         pairs = zip(astuple(self.flags), astuple(derived), strict=True)

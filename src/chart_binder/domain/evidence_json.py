@@ -64,7 +64,7 @@ def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> E
 def with_recordings(
     bundle: EvidenceBundle, recordings: Iterable[RecordingCandidate]
 ) -> EvidenceBundle:
-    """Return the evidence in normal form, with those of the recordings that it lacks."""
+    """Return the evidence with the recordings that it does not have yet, in normal form."""
     ids = {recording.mb_recording_id for recording in bundle.recording_candidates}
     new = tuple(recording for recording in recordings if recording.mb_recording_id not in ids)
     if not new:
@@ -73,7 +73,7 @@ def with_recordings(
 
 
 def unknown_words(bundle: EvidenceBundle) -> list[tuple[str, str]]:
-    """Return the types and statuses that MusicBrainz does not have, with their keys, once each."""
+    """Return each type and status that MusicBrainz does not have, with its key, once."""
     words: list[tuple[str, str | None]] = []
     for group in bundle.groups:
         primary, kinds = group.types
@@ -100,8 +100,8 @@ def _checked(bundle: EvidenceBundle) -> EvidenceBundle:
 def evidence_hash(bundle: EvidenceBundle) -> str:
     """Return the SHA-256 of the facts as canonical JSON. Raises `EvidenceError`.
 
-    Keys, recordings, groups and releases are sorted, and terms are MusicBrainz'. `artifact`, the
-    time of fetching and what was not read do not count.
+    Keys, recordings, groups and releases are sorted, and types, statuses and countries are written
+    as by MusicBrainz. `artifact`, the time of fetching and `unread` do not count.
     """
     texts: set[str | None] = set()
     for recording in bundle.recording_candidates:

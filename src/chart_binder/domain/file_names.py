@@ -96,6 +96,7 @@ def _names_in_folders(path: Path, stem: str) -> tuple[str, str | None, str] | No
 
 
 def _if_names(artist: str, album: str | None, title: str) -> tuple[str, str | None, str] | None:
+    """Return artist, album and title, or None if artist or title is only a placeholder."""
     folded = fold(artist)
     is_nobody = folded in _various_artists() or _NO_ARTIST.fullmatch(folded)
     return None if is_nobody or _NO_TITLE.fullmatch(fold(title)) else (artist, album, title)

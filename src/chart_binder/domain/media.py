@@ -72,7 +72,7 @@ def is_too_early(media: str | None, year: str) -> bool:
 
 
 def is_before_its_time(release: Release) -> bool:
-    """Return whether a release is dated before its medium existed, so with the original's date."""
+    """Return whether a release has a date before its medium existed: that of the original."""
     return bool(release.date) and is_too_early(release.format, (release.date or "")[:4])
 
 

@@ -64,34 +64,34 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Patched:
-    """Evidence with patches; `changes` has the values before them, `findings` the impossible."""
+    """Evidence with patches; `changes` maps them to the values before, `impossible` to reasons."""
 
     bundle: EvidenceBundle
     changes: Mapping[Patch, str]
-    findings: Mapping[Patch, str]
+    impossible: Mapping[Patch, str]
 
 
 def apply_patches(bundle: EvidenceBundle, patches: Iterable[Patch]) -> Patched:
-    """Return the evidence with patches applied, and the patches that are impossible.
+    """Return the evidence with patches applied, and the reasons for those that are impossible.
 
     A patch is impossible if it contradicts the evidence, for example with a date outside the known
     span. The order of the patches makes no difference.
     """
     changes: dict[Patch, str] = {}
-    findings: dict[Patch, str] = {}
-    for patch in sorted(patches, key=_turn):
+    impossible: dict[Patch, str] = {}
+    for patch in sorted(patches, key=_sort_key):
         try:
-            changed, before = _FIELDS_APPLIED[patch.field](bundle, patch)
+            changed, before = _APPLY_BY_FIELD[patch.field](bundle, patch)
         except _ImpossibleError as error:
-            findings[patch] = str(error)
+            impossible[patch] = str(error)
             continue
         if changed != bundle:
             bundle = changed
             changes[patch] = before
-    return Patched(bundle, changes, findings)
+    return Patched(bundle, changes, impossible)
 
 
-def _turn(patch: Patch) -> tuple[bool, bool, bool, int, str]:
+def _sort_key(patch: Patch) -> tuple[bool, bool, bool, int, str]:
     """Sort values first, then precise before vague dates, then first dates, premieres last."""
     length = patch.date.last - patch.date.first if patch.is_date else 0
     return patch.field == PREMIERE, patch.field == FIRST_DATE, patch.is_date, length, patch.value
@@ -113,7 +113,7 @@ def _first_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
     the date; among equally vague ones, that of the artist's country. If the group has no releases,
     the group itself gets it.
     """
-    date, (groups, _) = patch.date, things(bundle, patch.about)
+    date, (groups, _) = patch.date, records_with_id(bundle, patch.about)
     if not any(group.editions for group in groups):
         before = next((group.first_date for group in groups if group.first_date.is_known), UNKNOWN)
         text = _narrower(before, date)
@@ -135,10 +135,10 @@ def _first_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
         raise _ImpossibleError(f"no official release of it is dated before {earliest}")
     if earliest.first >= date.first and min(release.when.last for release in official) <= date.last:
         return bundle, str(earliest)  # the evidence says it already
-    taker = _vaguest(could_be, date, bundle.performer.country)
+    dated_id = _vaguest(could_be, date, bundle.performer.country)
 
     def bounded(release: Release) -> Release:
-        if release.mb_release_id == taker:
+        if release.mb_release_id == dated_id:
             return replace(release, date=_narrower(release.when, date))
         is_dated = release.is_official and release.when.is_known
         if is_dated and release.when.first < date.first:
@@ -149,7 +149,7 @@ def _first_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
 
 
 def _vaguest(releases: Sequence[Release], date: PartialDate, home: str | None) -> str | None:
-    """Return the release that gets a group's first date; None if one is known to have it."""
+    """Return the id of the release that gets a group's first date; None if one surely has it."""
     dates = (release.when for release in releases)
     if any(date.first <= when.first and when.last <= date.last for when in dates):
         return None
@@ -158,7 +158,7 @@ def _vaguest(releases: Sequence[Release], date: PartialDate, home: str | None) -
 
 
 def _release_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
-    date, (_, releases) = patch.date, things(bundle, patch.about)
+    date, (_, releases) = patch.date, records_with_id(bundle, patch.about)
 
     def dated(release: Release) -> Release:
         return replace(release, date=_narrower(release.when, date))
@@ -171,7 +171,7 @@ def _field(name: str, value_of: Callable[[Any], str | None]) -> _Apply:
     """Return a function that sets a field with a single value if the evidence has none."""
 
     def apply(bundle: EvidenceBundle, patch: Patch) -> _Applied:
-        groups, releases = things(bundle, patch.about)
+        groups, releases = records_with_id(bundle, patch.about)
         before = set(map(value_of, (*groups, *releases))) - {None}
         if before - {patch.value}:
             values = " and ".join(sorted(filter(None, before)))
@@ -186,8 +186,8 @@ def _field(name: str, value_of: Callable[[Any], str | None]) -> _Apply:
 
 
 def _secondary_type(bundle: EvidenceBundle, patch: Patch) -> _Applied:
-    """Add a secondary type if none is known; beside a primary type, an empty list denies any."""
-    groups, _ = things(bundle, patch.about)
+    """Add a secondary type if none is known; an empty list beside a primary type means none."""
+    groups, _ = records_with_id(bundle, patch.about)
     if any(patch.value in group.kinds for group in groups):
         return bundle, patch.value
     is_empty = any(group.types[0] and group.secondary_types is not None for group in groups)
@@ -201,7 +201,7 @@ def _secondary_type(bundle: EvidenceBundle, patch: Patch) -> _Applied:
 
 def _premiere(bundle: EvidenceBundle, patch: Patch) -> _Applied:
     """State that the recording first came out on a group, unless a record is certainly earlier."""
-    groups, _ = things(bundle, patch.about)
+    groups, _ = records_with_id(bundle, patch.about)
     if any(group.premiere for group in groups):
         return bundle, patch.value
     since = first_day(bundle, patch.about)
@@ -238,7 +238,7 @@ def with_stated_single(bundle: EvidenceBundle, date: str | None) -> EvidenceBund
     return replace(bundle, stated_first=None, recording_candidates=recordings)
 
 
-_FIELDS_APPLIED: Mapping[str, _Apply] = {
+_APPLY_BY_FIELD: Mapping[str, _Apply] = {
     FIRST_DATE: _first_date,
     DATE: _release_date,
     COUNTRY: _field("country", lambda release: release.place),
@@ -271,7 +271,7 @@ def _not_before(current: PartialDate, date: PartialDate) -> str:
 
 def first_day(bundle: EvidenceBundle, group: str) -> int:
     """Return the first day on which a group may have come out officially."""
-    groups, _ = things(bundle, group)
+    groups, _ = records_with_id(bundle, group)
     days = [when.first for when in _official_dates(groups)]
     return min(days or (group.first_date.first for group in groups), default=0)
 
@@ -281,7 +281,7 @@ def _official_dates(groups: Iterable[ReleaseGroup]) -> list[PartialDate]:
     return [release.when for release in releases if release.is_official]
 
 
-def things(bundle: EvidenceBundle, about: str) -> tuple[list[ReleaseGroup], list[Release]]:
+def records_with_id(bundle: EvidenceBundle, about: str) -> tuple[list[ReleaseGroup], list[Release]]:
     """Return the groups and the releases with the id `about`."""
     groups = bundle.groups
     releases = (release for group in groups for release in group.editions)
@@ -320,7 +320,7 @@ def adds_to(bundle: EvidenceBundle, patch: Patch) -> bool:
 
 def is_stated(bundle: EvidenceBundle, patch: Patch) -> bool:
     """Return whether the evidence states the value of a patch, a date at least as precisely."""
-    groups, releases = things(bundle, patch.about)
+    groups, releases = records_with_id(bundle, patch.about)
     if patch.is_date:
         dates = [group.first_date for group in groups if not group.editions]  # else a hint
         dates += (*_official_dates(groups), *(release.when for release in releases))
@@ -363,12 +363,12 @@ def field_named(text: str) -> str | None:
     return next((field for field, names in fact_words()["field"].items() if name in names), None)
 
 
-def named_value(name: str, text: str) -> str | None:
-    """Return the value of a field that a text names, or None."""
+def named_value(field: str, text: str) -> str | None:
+    """Return the status, country or type that a text names, or None."""
     plain = " ".join(_ASIDE.sub(" ", fold(text)).strip(" .\"'").split())
-    if name == COUNTRY and re.fullmatch(r"[a-z]{2}", plain):
+    if field == COUNTRY and re.fullmatch(r"[a-z]{2}", plain):
         return country_code(plain)
-    for value, words in fact_words()[name].items():
+    for value, words in fact_words()[field].items():
         if (plain == fold(value) or plain in words) and value != "Song":
             return value
     return None

@@ -90,7 +90,7 @@ StoredCase: TypeAlias = tuple[DecisionRecord, EvidenceRecord | None, TranscriptR
 
 
 YEAR = "year"
-"""Among states of the queue: decided by rules, with an answer of a model about the year."""
+"""A state of the review queue: the rules decide the record, and a model proposed a year."""
 
 
 class VerdictKind(StrEnum):

@@ -30,7 +30,7 @@ class Remarks(NamedTuple):
     versions: frozenset[str] = _EMPTY
     """The words of those remarks in the title that name a version, so not of the title itself."""
     telling: frozenset[str] = _EMPTY
-    """The words that name another performance, not only another mix or cut."""
+    """The words that distinguish performances, and not only mixes or cuts of one performance."""
     part: str = ""
     """The number of the part of a song; empty if title and comment name none."""
 

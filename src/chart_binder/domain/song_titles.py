@@ -44,9 +44,9 @@ def part_of(title: str) -> tuple[str, str]:
 
 
 def may_be_whole(part: str) -> bool:
-    """Return whether a recording with this part may be the one whose title is that of the song.
+    """Return whether a title that names no part of a song may mean a recording of this part.
 
-    The first part of a song is often the whole song, cut for a single.
+    The first part is often the whole song, cut for a single.
     """
     return part.partition("-")[0] in ("", "1")
 

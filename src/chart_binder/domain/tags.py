@@ -87,7 +87,7 @@ class WriteOptions:
             return
         for name in ("whole_albums", "also_date", "in_parts", "best_known"):
             if getattr(self, name) and self.policy != Policy.DATES:
-                yield f"{name} is of the policy dates, not of {self.policy}"
+                yield f"{name} is an option of the policy dates, not of {self.policy}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +101,15 @@ class ChosenIds:
 
 
 Texts = tuple[str, ...]
+"""The values of a field."""
 
 _NUMBERS = re.compile(r"([0-9]{4})([-/. :]?)(0[0-9]|1[0-2])(?:\2([0-2][0-9]|3[01]))?(?=$|[T ].*)")
 _BEFORE_DATE = re.compile(r"(?i)^(?:[\[(\s~℗©]|\(?[pc]\)|(?:circa|ca?)\b\.?)+")
 # At the beginning, or after day and month in unknown order.
 _YEAR = re.compile(r"(?:[0-9]{1,2}[-/. ][0-9]{1,2}[-/. ])?(?!0000)([0-9]{4})(?![0-9])")
 _CUT = (
-    "no finer than its date, because Navidrome before 0.55 would split the album; --in-parts writes"
-    " the original date whole"
+    "the original date is cut to the precision of the date, because Navidrome before 0.55 would"
+    " split the album; --in-parts writes it whole"
 )
 _ORIGINAL_DATES = ("original_date", "original_year")
 _MARK = "note_uncertain_date"
@@ -164,9 +165,10 @@ class DecidedTrack:
         return None if self.chosen.recording in siblings else self.chosen.recording
 
 
-def _with_every_policy(track: DecidedTrack, now: Fields) -> dict[str, Texts]:
+def _with_every_policy(track: DecidedTrack, current: Fields) -> dict[str, Texts]:
+    """Return the fields that every policy writes: a missing recording id, and the trace."""
     fields: dict[str, Texts] = {}
-    if track.own_recording and not now.get("recording_mbid"):
+    if track.own_recording and not current.get("recording_mbid"):
         fields["recording_mbid"] = (track.own_recording,)
     if track.chosen.trace:
         fields["decision_trace"] = (track.chosen.trace,)
@@ -192,66 +194,68 @@ class AlbumDates:
     best_known: bool = False
 
 
-def dates(track: DecidedTrack, now: Fields, album: AlbumDates) -> WantedFields:
-    """Return the original date of a track, from its first release, and no field of a release.
+def dates(track: DecidedTrack, current: Fields, album: AlbumDates) -> WantedFields:
+    """Return the fields that date a track by its first release, and none that names a release.
 
     It replaces a later or a replaceable date in the tags; an earlier date stays, with a note.
     Without a certain year, the dates stay.
     """
-    fields = _with_every_policy(track, now)
-    first, date = track.certain_date, now.get("date", ())
+    fields = _with_every_policy(track, current)
+    first, date = track.certain_date, current.get("date", ())
     if first is None:
-        return _undated(track.first, now, album, fields)
-    fields |= {_MARK: ()} if now.get(_MARK) else {}
+        return _undated(track.first, current, album, fields)
+    fields |= {_MARK: ()} if current.get(_MARK) else {}
     text = first.text
     if album.no_finer_than_date and date and text.startswith(date[0]):
         text = date[0]
     notes = []
-    old = _earliest(*(now.get(name, ()) for name in _ORIGINAL_DATES))
+    old = _earliest(*(current.get(name, ()) for name in _ORIGINAL_DATES))
     match _comparison(old, first, is_replaceable=old.text in album.replaceable):
         case "earlier":
             notes.append(f"original date {old} stays: it is before {first}, the first release")
         case "same or finer":  # of one of the fields
             whole = {"original_date": text, "original_year": text[:4]}
             corrections = {
-                name: value for name, value in whole.items() if _contradicts(now.get(name), first)
+                name: value
+                for name, value in whole.items()
+                if _contradicts(current.get(name), first)
             }
             fields |= {name: (value,) for name, value in corrections.items()}
         case _:
             fields |= {"original_date": (text,), "original_year": (text[:4],)}
-            if text != first.text and now.get("original_date") != (text,):
+            if text != first.text and current.get("original_date") != (text,):
                 notes.append(_CUT)
     released = _parsed(date[0]) if date else UNKNOWN
     if released.is_known and released.last < first.first and not album.also_date:
         notes.append(f"the file's own date {released} is before {first}: one of them is wrong")
-    if _unreadable(_ORIGINAL_DATES, now):
+    if _unreadable(_ORIGINAL_DATES, current):
         fields = {name: texts for name, texts in fields.items() if name not in _ORIGINAL_DATES}
-        notes = _unreadable_notes("original date", _ORIGINAL_DATES, now)
+        notes = _unreadable_notes("original date", _ORIGINAL_DATES, current)
     if album.also_date:
-        fields |= _first_as_date(first, text, now, notes)
+        fields |= _first_as_date(first, text, current, notes)
     return WantedFields(fields, tuple(notes))
 
 
 def _undated(
-    first: FirstRelease | None, now: Fields, album: AlbumDates, fields: dict[str, Texts]
+    first: FirstRelease | None, current: Fields, album: AlbumDates, fields: dict[str, Texts]
 ) -> WantedFields:
     """Return what is written without a certain year: the earliest known one with `best_known`."""
-    date = now.get("date", ())
-    if album.with_release_date and date and not now.get("release_date"):
+    date = current.get("date", ())
+    if album.with_release_date and date and not current.get("release_date"):
         fields["release_date"] = date
-    if album.best_known and first and (best := _best_known(first, now, album)):
+    if album.best_known and first and (best := _best_known(first, current, album)):
         return WantedFields(fields | best, (_UNCERTAIN.format(best=first.best),))
     return WantedFields(fields, withheld=_why_undated(first))
 
 
-def _best_known(first: FirstRelease, now: Fields, album: AlbumDates) -> dict[str, Texts] | None:
+def _best_known(first: FirstRelease, current: Fields, album: AlbumDates) -> dict[str, Texts] | None:
     """Return the fields of an uncertain year, or None if the file has one that is as early."""
     year = str(first.best.year)
-    old = _earliest(*(now.get(name, ()) for name in _ORIGINAL_DATES))
+    old = _earliest(*(current.get(name, ()) for name in _ORIGINAL_DATES))
     if not old.is_known or old.text in album.replaceable:
-        old = _earliest(now.get("date", ()))
-    is_written = now.get(_MARK) == (year,) and old.text[:4] == year
-    if _unreadable(_ORIGINAL_DATES, now) or not (
+        old = _earliest(current.get("date", ()))
+    is_written = current.get(_MARK) == (year,) and old.text[:4] == year
+    if _unreadable(_ORIGINAL_DATES, current) or not (
         is_written or not old.is_known or year < old.text[:4]
     ):
         return None
@@ -259,13 +263,13 @@ def _best_known(first: FirstRelease, now: Fields, album: AlbumDates) -> dict[str
 
 
 def _first_as_date(
-    first: PartialDate, text: str, now: Fields, notes: list[str]
+    first: PartialDate, text: str, current: Fields, notes: list[str]
 ) -> dict[str, Texts]:
     """Return the first date as the date, with the old date as release date."""
-    date = now.get("date", ())
+    date = current.get("date", ())
     old = _parsed(date[0]) if date else UNKNOWN
-    if _unreadable(("date",), now):
-        notes += _unreadable_notes("date", ("date",), now)
+    if _unreadable(("date",), current):
+        notes += _unreadable_notes("date", ("date",), current)
         return {}
     match _comparison(old, first, is_replaceable=False):
         case "earlier":
@@ -274,7 +278,7 @@ def _first_as_date(
         case "same or finer":
             return {}
     fields: dict[str, Texts] = {"date": (text,)}
-    if released := now.get("release_date"):
+    if released := current.get("release_date"):
         if date and released != date:
             notes.append(f"the date {date[0]} goes; the release date {released[0]} stays")
     elif date:
@@ -283,7 +287,7 @@ def _first_as_date(
 
 
 def _comparison(old: PartialDate, first: PartialDate, *, is_replaceable: bool) -> str:
-    """Return how a date in the tags compares with that of the first release.
+    """Return in words how a date in the tags compares with that of the first release.
 
     `earlier` and `same or finer` dates stay; absent, later, vaguer and replaceable ones do not.
     """
@@ -306,13 +310,13 @@ def _why_undated(first: FirstRelease | None) -> str:
     return f"its dates stay: the year of the first release is not certain ({first.because})"
 
 
-def dates_of_album(track: DecidedTrack, now: Fields) -> frozenset[str]:
+def dates_of_album(track: DecidedTrack, current: Fields) -> frozenset[str]:
     """Return the first dates of a file's album, which its ids or the album's title identify.
 
     An original date that is one of them is the album's, not the track's.
     """
-    titles = {fold(text) for text in now.get("album", ())}
-    ids = {text for name in _ALBUM_IDS for text in _current_ids(name, track, now)}
+    titles = {fold(text) for text in current.get("album", ())}
+    ids = {text for name in _ALBUM_IDS for text in _current_ids(name, track, current)}
     first_dates: set[str] = set()
     for group in track.bundle.groups:
         group_ids = {group.mb_rg_id, *(release.mb_release_id for release in group.editions)}
@@ -326,14 +330,14 @@ def dates_of_album(track: DecidedTrack, now: Fields) -> frozenset[str]:
 _ALBUM_IDS = ("release_group_mbid", "release_mbid")
 
 
-def _current_ids(name: str, track: DecidedTrack, now: Fields) -> list[str]:
+def _current_ids(name: str, track: DecidedTrack, current: Fields) -> list[str]:
     """Return the ids of a field, with the new id of an entry that was merged.
 
     The evidence has the new id under the name of the field with `current_` before it.
     """
     evidence_tags = track.bundle.tags
     merged = {evidence_tags.get(name): evidence_tags.get(f"current_{name}")}
-    ids = [text.strip().lower() for text in now.get(name, ())]
+    ids = [text.strip().lower() for text in current.get(name, ())]
     return [merged.get(mbid) or mbid for mbid in ids]
 
 
@@ -349,13 +353,13 @@ def _is_vaguer(date: PartialDate, finer: PartialDate) -> bool:
     return is_within and date.text != finer.text
 
 
-def _unreadable(names: Iterable[str], now: Fields) -> list[str]:
+def _unreadable(names: Iterable[str], current: Fields) -> list[str]:
     """Return the fields whose text has digits other than zeros, but is not a known date."""
-    return [name for name in names if any(_is_unreadable(text) for text in now.get(name, ()))]
+    return [name for name in names if any(_is_unreadable(text) for text in current.get(name, ()))]
 
 
-def _unreadable_notes(label: str, names: Iterable[str], now: Fields) -> list[str]:
-    texts = " and ".join(repr(now[name][0]) for name in _unreadable(names, now))
+def _unreadable_notes(label: str, names: Iterable[str], current: Fields) -> list[str]:
+    texts = " and ".join(repr(current[name][0]) for name in _unreadable(names, current))
     return [f"{label} {texts} stays: it cannot be read as a date"] if texts else []
 
 
@@ -390,11 +394,11 @@ def _parsed(text: str) -> PartialDate:
     return PartialDate.parse(year[1]) if year else UNKNOWN
 
 
-def note(track: DecidedTrack, now: Fields) -> WantedFields:
+def note(track: DecidedTrack, current: Fields) -> WantedFields:
     """Return the decision under canon's own keys, and no other field."""
     group, first = track.group, track.certain_date
     title = non_blank(group.title) if group else None
-    fields = _with_every_policy(track, now) | {
+    fields = _with_every_policy(track, current) | {
         "note_album": (title,) if title else (),
         "note_original_date": (first.text,) if first else (),
         "note_release_group_mbid": _present(track.chosen.release_group),
@@ -472,7 +476,7 @@ def recordings_of(track: DecidedTrack) -> Sequence[str]:
 
 def move(
     track: DecidedTrack,
-    now: Fields,
+    current: Fields,
     release: WholeRelease,
     place: ReleaseTrack,
     own_dates: frozenset[str] = frozenset(),
@@ -481,24 +485,24 @@ def move(
 
     Title, artist and other fields stay. `own_dates` are original dates that canon wrote.
     """
-    fields = _fields_of(now, release, place)
-    is_same = _current_ids("release_mbid", track, now) == [release.mbid]
+    fields = _fields_of(current, release, place)
+    is_same = _current_ids("release_mbid", track, current) == [release.mbid]
     if is_same:  # values that MusicBrainz lacks may still be true of the release
         fields = {name: texts for name, texts in fields.items() if texts or name == "compilation"}
-    dated = dates(track, now, AlbumDates(dates_of_album(track, now) | own_dates))
+    dated = dates(track, current, AlbumDates(dates_of_album(track, current) | own_dates))
     if dated.withheld and not is_same:
-        unreadable = _unreadable(_ORIGINAL_DATES, now)
+        unreadable = _unreadable(_ORIGINAL_DATES, current)
         fields |= {name: () for name in _ORIGINAL_DATES if name not in unreadable}
-        notes = _unreadable_notes("original date", _ORIGINAL_DATES, now)
+        notes = _unreadable_notes("original date", _ORIGINAL_DATES, current)
         dated = replace(dated, notes=(*dated.notes, *notes))
-    unchanged = {name for name in ("track", "disc") if now.get(name) == fields[name]}
+    unchanged = {name for name in ("track", "disc") if current.get(name) == fields[name]}
     changed = {name: texts for name, texts in fields.items() if name not in unchanged}
-    if not fields["compilation"] and now.get("compilation") == ("0",):
+    if not fields["compilation"] and current.get("compilation") == ("0",):
         del changed["compilation"]
     return WantedFields({**dated.fields, **changed}, dated.notes)
 
 
-def _fields_of(now: Fields, release: WholeRelease, place: ReleaseTrack) -> dict[str, Texts]:
+def _fields_of(current: Fields, release: WholeRelease, place: ReleaseTrack) -> dict[str, Texts]:
     """Return every field of a track of a release; unknown values are empty."""
     is_various = VARIOUS_ARTISTS in release.artist_mbids
     labels = [label for label in release.labels if label != _NO_LABEL]
@@ -506,7 +510,9 @@ def _fields_of(now: Fields, release: WholeRelease, place: ReleaseTrack) -> dict[
     return {
         "album": _present(release.title),
         "album_artist": _present(release.artist),
-        "album_artist_sort": _present(release.artist_sort) if "album_artist_sort" in now else (),
+        "album_artist_sort": _present(release.artist_sort)
+        if "album_artist_sort" in current
+        else (),
         "date": _present(release.date.text),
         "release_date": (),
         "track": (f"{place.number}/{place.total}",),
@@ -525,7 +531,7 @@ def _fields_of(now: Fields, release: WholeRelease, place: ReleaseTrack) -> dict[
         "release_track_mbid": (place.mbid,),
         "release_mbid": (release.mbid,),
         "release_group_mbid": (release.group_mbid,),
-        "artist_mbids": place.artist_mbids or now.get("artist_mbids", ()),
+        "artist_mbids": place.artist_mbids or current.get("artist_mbids", ()),
         "album_artist_mbids": release.artist_mbids,
         "disc_id": (),
     }

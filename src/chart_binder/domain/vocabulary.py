@@ -224,3 +224,4 @@ _LATIN = [
     dict(zip(map(ord, _LETTERS.split()), (sign.strip("_") for sign in system.split()), strict=True))
     for system in (_ENGLISH, _SCHOLARLY, _COLLOQUIAL)
 ]
+"""Latin letters for Cyrillic and Greek ones in three common systems, without accents."""

@@ -303,9 +303,9 @@ def sources_short(case: ReviewCase, config: LLMConfig, rules: RulesConfig) -> st
         return None
     opened = OpenCase(case.bundle, case.labels, rules, config)
     weighed = opened.weigh(result.facts)
-    if not isinstance(weighed.verdict, Decided) or not weighed.short:
+    if not isinstance(weighed.verdict, Decided) or not weighed.lacking:
         return None
-    patch, lacking = weighed.short[0]
+    patch, lacking = weighed.lacking[0]
     is_cited = any(fact.cited for fact in opened.verified_patches(result.facts)[patch])
     least = opened.sources_needed(is_cited=is_cited)
     numbers = dict(enumerate(_NUMBERS))

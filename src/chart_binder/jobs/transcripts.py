@@ -19,7 +19,7 @@ from chart_binder.files import convert_json, decode_json, read_file
 from chart_binder.jobs.stored_decisions import path_bytes
 from chart_binder.llm.answer import ANSWER_KEYS, read_answer
 from chart_binder.llm.events import Playback, ReadingEvent, ResultEvent, StartEvent, read_run
-from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
+from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_settings
 from chart_binder.llm.react_adjudicator import ReActAdjudicator, RunSetup
 from chart_binder.llm.result import AdjudicationResult
 from chart_binder.llm.tools import default_tools, turned_off, with_installed_tools
@@ -349,6 +349,6 @@ class EffectivePrompt:
 def effective_prompt(config: Config) -> EffectivePrompt:
     """Return the configured prompt. Raises `ConfigError` and `PluginError`."""
     prompt, dialect = configured_prompt(config.llm.prompt), config.llm.dialect
-    values = prompt_numbers(config.llm, config.rules)
+    values = prompt_settings(config.llm, config.rules)
     system = prompt.render(load_dialect(dialect), default_tools(config.llm), values)
     return EffectivePrompt(prompt.name, dialect, system, prompt.question(values))

@@ -1,6 +1,6 @@
-"""Acceptance: the rules decide on the evidence with the verified facts; checks say what is missing.
+"""Acceptance: code checks an answer, and the rules decide on the evidence with verified facts.
 
-An answer that cannot be accepted goes back to the model once for each kind of problem.
+An answer that cannot be accepted is sent back to the model, once for each kind of problem.
 """
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
@@ -86,7 +86,7 @@ class AnswerChecker:
 
     @property
     def likely(self) -> str:
-        """The label of the group that the rules give with what was read, by default the first."""
+        """The label of the group that the rules choose with what was read, by default `C1`."""
         ids, likely = self.case.labels.ids.items(), self._likely_group
         return next((label for label, group in ids if group == likely), "C1")
 
@@ -96,7 +96,10 @@ class AnswerChecker:
         return remark_on(self.research(), ()).crg
 
     def remark(self, observation: Observation) -> str:
-        """Return the remark below an observation: what everything read so far would settle."""
+        """Return the remark to show below an observation: what the pages read so far would settle.
+
+        The remark on advice about an answer that was sent back is empty.
+        """
         if self._is_sending_back:
             self._is_sending_back = False
             return ""
@@ -111,7 +114,7 @@ class AnswerChecker:
         return f" Write next:\n{self.dialect.render(step)}" if step else ""
 
     def _examine(self, answer: ParsedAnswer) -> tuple[AdjudicationResult, Mapping[str, str]]:
-        """Return the outcome, and what the model can repair, by kind of problem."""
+        """Return the result of an answer, and sentences on what the model can repair, by kind."""
         rejected_records = self._add_recordings(answer)
         case = self.case
         answer = replace(answer, crg=self._group_of(answer.crg))
@@ -125,7 +128,7 @@ class AnswerChecker:
         ruling = case.weigh(facts)
         impossible = self._impossible(facts)
         chosen, ruled = crg, self._ruled(ruling, crg)
-        is_decided = ruled is not None and not (ruling.short or contradictions or impossible)
+        is_decided = ruled is not None and not (ruling.lacking or contradictions or impossible)
         if ruled is not None:
             crg, rr = ruled.crg, (ruled.rr if is_decided else None) or rr
         checks = (
@@ -221,7 +224,7 @@ class AnswerChecker:
         return reasons
 
     def _group_of(self, identifier: str | None) -> str | None:
-        """Return the group of a recording that was added, by the rules; any other id as it is."""
+        """Return the group that the rules give for an added recording, else the id itself."""
         if identifier not in self.added_recordings:
             return identifier
         groups = {group.mb_rg_id for group in self.added_recordings[identifier].groups}
@@ -237,7 +240,7 @@ class AnswerChecker:
         name_of = self.case.labels.name_of
         return [
             f"{patch.field} {patch.value} of {name_of(patch.about)} cannot be: {reason}"
-            for patch, reason in apply_patches(self.case.bundle, patches).findings.items()
+            for patch, reason in apply_patches(self.case.bundle, patches).impossible.items()
         ]
 
     # Checks.
@@ -283,13 +286,13 @@ class AnswerChecker:
                 yield Check("fact", passed=is_decided, detail=detail)
 
     def _source_checks(self, ruling: RulesOnFacts) -> Iterator[Check]:
-        for patch, missing in ruling.short:
+        for patch, missing in ruling.lacking:
             count = "one more" if missing == 1 else f"{missing} more"
             sources = f"{count} independent source{'s' * (missing > 1)}"
             name = self.case.labels.name_of(patch.about)
             value = patch.value if patch.field != PREMIERE else PREMIERE
             yield Check("sources", passed=False, detail=f"{sources} for {value} of {name}")
-        if ruling.turns_on and not ruling.short:
+        if ruling.turns_on and not ruling.lacking:
             shown = counted(ruling.sources, "independent source")
             if ruling.sources < self.case.config.acceptance.min_sources:
                 shown = f"{shown}, or a page of a trusted site,"
@@ -360,7 +363,7 @@ class AnswerChecker:
 
 
 def _missing(checks: Sequence[Check]) -> str:
-    """Return what failed in one sentence, missing sources first because they are easy to add."""
+    """Return in words what failed, sources first, because sources are easy to add."""
     failed = [check for check in checks if not check.passed]
     failed.sort(key=lambda check: check.name != "sources")
     details = [check.detail for check in failed[:_MAX_NAMED]]

@@ -1,4 +1,4 @@
-"""The transcript of an adjudicator's run: events about evidence, and playing a run again."""
+"""The transcript of an adjudicator's run: its events, and how a recorded run is played again."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -160,7 +160,7 @@ class Playback:
 
     @classmethod
     def of(cls, events: Iterable[AnyEvent], model_id: str = "replay") -> "Playback":
-        """Return what plays the events of a transcript; `model_id` is for one without a start."""
+        """Return a playback of a transcript; `model_id` is used if the transcript has no start."""
         recorded = tuple(events)
         start = next((event for event in recorded if isinstance(event, StartEvent)), StartEvent())
         endings = (event.ended_by for event in recorded if isinstance(event, ResultEvent))
@@ -174,9 +174,9 @@ class Playback:
             start,
         )
 
-    def opening_about(self, evidence: str) -> tuple[Message, ...]:
-        """Return the recorded opening, if it was about the evidence with this hash."""
-        if self.calls is None or self.start.evidence_hash != evidence:
+    def opening_about(self, evidence_hash: str) -> tuple[Message, ...]:
+        """Return the recorded opening messages if they were about this evidence, else none."""
+        if self.calls is None or self.start.evidence_hash != evidence_hash:
             return ()
         return self.calls.opening_messages
 
@@ -188,7 +188,7 @@ class Playback:
 
 @runtime_checkable
 class PlayedModel(ChatModel, Protocol):
-    """A chat model of a test, which brings the rest of its canned run along."""
+    """A chat model of a test that has a whole canned run, not only its replies."""
 
     @property
     def playback(self) -> Playback:
@@ -196,7 +196,7 @@ class PlayedModel(ChatModel, Protocol):
 
 
 def playback_of(chat: ChatModel) -> Playback | None:
-    """Return what a scripted or a canned model plays; None for a model that is asked."""
+    """Return the playback of a scripted or canned model; None for a live model."""
     if isinstance(chat, Scripted):
         readings = (ReadingEvent(reading=reading) for reading in chat.readings)
         return Playback(chat, ReadingScript(readings))
@@ -204,7 +204,7 @@ def playback_of(chat: ChatModel) -> Playback | None:
 
 
 def read_playback(config: "LLMConfig") -> Playback:
-    """Return what plays the transcript file `model_id`. Raises `ConfigError`."""
+    """Return the playback of the transcript file `model_id`. Raises `ConfigError`."""
     path = Path(config.model_id)
     try:
         lines = read_file(path).splitlines(keepends=True)

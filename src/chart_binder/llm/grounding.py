@@ -1,4 +1,4 @@
-"""Grounding: the place in a source that states a fact, about the right record."""
+"""Grounding: finds the place where a source states a fact about the right record."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -87,7 +87,7 @@ def _values(
 
 
 def states_words(fact: Fact, documents: Sequence[SourceText]) -> bool:
-    """Return whether a source has the value word for word, for a field that changes nothing."""
+    """Return whether a source has the value word for word; for a fact that changes nothing."""
     words = spaced_words(fact.value)
     sources = documents_named(fact.source, documents)
     is_long = len(words) > _MIN_NAME
@@ -95,12 +95,18 @@ def states_words(fact: Fact, documents: Sequence[SourceText]) -> bool:
 
 
 def _nearest(document: SourceText, fact: Fact, subject: Subject) -> str:
-    line = _nearest_line(document, f"{fact.quote} {fact.value} {subject.title}")
-    return f"; it says {quoted(line)}" if line else ""
+    """Return a clause that quotes the line with most words of a fact, or an empty text."""
+    words = set(spaced_words(f"{fact.quote} {fact.value} {subject.title}").split())
+
+    def shared_words(line: str) -> int:
+        return len(words & set(spaced_words(line).split()))
+
+    line = max(document.text.split("\n"), key=shared_words)
+    return f"; it says {quoted(line)}" if shared_words(line) else ""
 
 
 def quoted(text: str) -> str:
-    """Return a text of a page as it is quoted in a problem, in one short line."""
+    """Return a text of a page as problems quote it: in ‹›, on one line, shortened."""
     return f"‹{one_line(text, _MAX_QUOTED)}›"
 
 
@@ -118,11 +124,11 @@ _QUOTE_MARK = re.compile(r"(?:^|(?<=\s))> ")
 def _find_quote(document: SourceText, quote: str) -> list[tuple[int, int]]:
     """Return the spans of at most eight occurrences of a quote; its date may have another form."""
     unmarked = _QUOTE_MARK.sub("", quote)
-    spans = _quoted(document, unmarked) or [*_with_other_date(document, unmarked)]
+    spans = _occurrences(document, unmarked) or [*_with_other_date(document, unmarked)]
     return spans[:_MAX_OCCURRENCES]
 
 
-def _quoted(document: SourceText, quote: str) -> list[tuple[int, int]]:
+def _occurrences(document: SourceText, quote: str) -> list[tuple[int, int]]:
     words = plain_text(quote)[0].strip(" .,;:…")
     normal, places = document.normal
     matches = re.finditer(re.escape(words), normal) if len(words) >= _MIN_QUOTE else ()
@@ -146,20 +152,10 @@ def _with_other_date(document: SourceText, quote: str) -> Iterator[tuple[int, in
             text_before = plain(document.text[start : mention.start])
             text_behind = plain(document.text[mention.end : mention.end + 2 * len(quote) + _BESIDE])
             is_same_text = text_before.endswith(before) and text_behind.startswith(behind)
-            if mention[2:] == quoted_date[2:] and is_same_text:
+            is_same_date = mention.dates == quoted_date.dates and not mention.is_span
+            if is_same_date and is_same_text:
                 yield mention.start, mention.end
 
 
 _MARKS = " .,;:()"
 _BEFORE_DATE = re.compile(r"(?:\s(?:on|in|the))+$")
-
-
-def _nearest_line(document: SourceText, text: str) -> str:
-    """Return the line that shares most words with a text, or "" if no line shares any."""
-    words = set(spaced_words(text).split())
-
-    def shared_words(line: str) -> int:
-        return len(words & set(spaced_words(line).split()))
-
-    nearest = max(document.text.split("\n"), key=shared_words)
-    return nearest if shared_words(nearest) else ""

@@ -1,8 +1,8 @@
 """The exam of a model: passages to read, and short runs whose right answers are known.
 
-The passages are about real records; half of them are true, and half are prose. Code accepts all of
-them, so that only the model's reading is examined. The runs use canned tools and no network.
-docs/models.md explains the bar.
+The passages are about real records. Half of them state the first date of the record, and half are
+prose. Code accepts all of them, so that only the model's reading is examined. The runs use canned
+tools and no network. docs/models.md explains the bar.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +22,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.files import convert_json, decode_json
 from chart_binder.llm.answer import ANSWER_KEYS, read_answer
 from chart_binder.llm.react_adjudicator import ReActAdjudicator, RunSetup
-from chart_binder.llm.second_reading import FIRST_RELEASE, UNCLEAR, ask_reading, inquiry
+from chart_binder.llm.second_reading import FIRST_RELEASE, UNCLEAR, ask_reading, date_question
 from chart_binder.react.conversation import ChatError, ChatModel, GenerationOptions, Message, Reply
 from chart_binder.react.dialect import Dialect, read_step
 from chart_binder.react.loop import AnswerRefusedError
@@ -127,7 +127,7 @@ class Score(msgspec.Struct, frozen=True):
 
     @property
     def asked(self) -> int:
-        """How many questions the model was asked."""
+        """The number of passages and runs so far."""
         return self.true_passages + self.other_passages + self.runs
 
     @property
@@ -173,20 +173,20 @@ def examine(config: LLMConfig, chat: ChatModel, reader: ChatModel) -> Iterator[S
     """
     score = Score()
     for passage in read_passages():
-        question = inquiry("support", passage.subject, passage.date, passage.place)
+        question = date_question("support", passage.subject, passage.date, passage.place)
         reading = ask_reading(reader, question)[0]
         names = (
             ("true_passages", "taken") if passage.is_first else ("other_passages", "let_through")
         )
-        score = _counting(score, *names, is_right=reading == FIRST_RELEASE)
+        score = _with_count(score, *names, is_right=reading == FIRST_RELEASE)
         score = msgspec.structs.replace(score, unread=score.unread + (reading == UNCLEAR))
         yield score
     for run in read_runs():
-        score = _counting(score, "runs", "right_runs", is_right=play(run, config, chat))
+        score = _with_count(score, "runs", "right_runs", is_right=play(run, config, chat))
         yield score
 
 
-def _counting(score: Score, total: str, right: str, *, is_right: bool) -> Score:
+def _with_count(score: Score, total: str, right: str, *, is_right: bool) -> Score:
     counts = {total: getattr(score, total) + 1, right: getattr(score, right) + is_right}
     return msgspec.structs.replace(score, **counts)
 
@@ -210,9 +210,9 @@ def play(run: ExamRun, config: LLMConfig, chat: ChatModel) -> bool:
         raise model.problem
     calls = [event for event in events if isinstance(event, StepEvent) and event.kind == "act"]
     is_trapped = run.trap != "" and any(run.trap in str(call.arguments) for call in calls)
-    has_looked_on = not run.later or any(call.iteration > 0 for call in calls)
+    has_looked_further = not run.later or any(call.iteration > 0 for call in calls)
     is_right = _answered(events, adjudicator.dialect, run) == _GROUP[run.right]
-    return is_right and has_looked_on and not is_trapped
+    return is_right and has_looked_further and not is_trapped
 
 
 def _answered(events: Sequence[AnyEvent], dialect: Dialect, run: ExamRun) -> str | None:
@@ -227,7 +227,7 @@ def _answered(events: Sequence[AnyEvent], dialect: Dialect, run: ExamRun) -> str
 
 
 class _ErrorRecordingModel:
-    """A model that stores the error if it cannot be asked, which is not the model's mistake."""
+    """Stores the error of a model that cannot be asked, because it is no wrong answer."""
 
     def __init__(self, chat: ChatModel) -> None:
         self._chat = chat

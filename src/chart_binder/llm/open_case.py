@@ -1,4 +1,4 @@
-"""The open case: the evidence with its labels, what facts change in it, and the rules' verdict."""
+"""The open case: the evidence, what facts change in it, and what the rules then decide."""
 
 import contextlib
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ from chart_binder.domain.patches import (
     is_release_date,
     is_stated,
     named_value,
-    things,
+    records_with_id,
 )
 from chart_binder.domain.verdict import Decided, Open, Question, Verdict
 from chart_binder.domain.vocabulary import fold
@@ -51,13 +51,13 @@ class RulesOnFacts:
     turns_on: tuple[Patch, ...] = ()
     sources: int = 0
     """The least number of independent sources of a fact that the verdict depends on."""
-    short: tuple[tuple[Patch, int], ...] = ()
-    """The changes that have too few sources, each with the number that it lacks."""
+    lacking: tuple[tuple[Patch, int], ...] = ()
+    """The changes that have too few sources, each with the number of sources that it lacks."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """What the rules say of a case in words: the group, the year if that is asked, or a lack."""
+    """What the rules say of a case: the group, the year if it is asked for, or what is missing."""
 
     text: str
     crg: str | None
@@ -66,10 +66,10 @@ class CaseOutcome:
 
 @dataclass(frozen=True, slots=True)
 class OpenCase:
-    """The evidence with its labels, the rules that decide, and the terms on which facts count.
+    """The evidence with its labels, and the configuration by which rules decide and facts count.
 
-    With `asks_year`, the rules decide the group, and the year of the first release is asked for.
-    With `asks_date`, the group stays open, and facts count for the first date alone.
+    With `asks_year`, the rules decide the group, and only the year of the first release is open.
+    With `asks_date`, the group stays open, and facts count only if they settle the first date.
     """
 
     bundle: EvidenceBundle
@@ -104,9 +104,10 @@ class OpenCase:
         return verdict.questions if isinstance(verdict, Open) else ()
 
     def settles(self, patches: Iterable[Patch]) -> str | None:
-        """Return what the rules decide with patches applied, None if the case stays open.
+        """Return what the rules decide with patches applied; None if the case stays open.
 
-        That is the group, the group with the year if that is asked for, or the first date alone.
+        The text is the id of the group, with the year if it is asked for, or the first date alone.
+        It serves to compare decisions.
         """
         patched = self.patched(patches)
         if not (self.asks_year or self.asks_date):
@@ -140,7 +141,7 @@ class OpenCase:
         return minimum if is_cited else max(minimum, SOURCES_IF_UNCITED)
 
     def needed(self, patches: Sequence[Patch]) -> tuple[Patch, ...]:
-        """Return the fewest patches with which the rules decide the same; none if they do not."""
+        """Return patches of which the decision needs each; none if the rules do not decide."""
         settled, needed = self.settles(patches), list(patches)
         if settled is None:
             return ()
@@ -175,12 +176,12 @@ class OpenCase:
         sources = [
             len(independent_sources(fact.source for fact in cited[patch])) for patch in needed
         ]
-        lacking = [(patch, self.sources_lacking(cited[patch])) for patch in needed]
-        short = tuple((patch, count) for patch, count in lacking if count > 0)
-        return RulesOnFacts(verdict, needed, min(sources, default=0), short)
+        counts = [(patch, self.sources_lacking(cited[patch])) for patch in needed]
+        lacking = tuple((patch, count) for patch, count in counts if count > 0)
+        return RulesOnFacts(verdict, needed, min(sources, default=0), lacking)
 
     def sources_lacking(self, facts: Sequence[Fact]) -> int:
-        """Return how many sources facts that state the same lack; a trusted page is enough."""
+        """Return how many sources are missing for a patch's facts; one trusted page is enough."""
         if any(fact.trusted for fact in facts):
             return 0
         needed = self.sources_needed(is_cited=any(fact.cited for fact in facts))
@@ -258,7 +259,7 @@ def is_in_evidence(fact: Fact, patch: Patch | None, bundle: EvidenceBundle) -> b
         return False
     if patch:
         return is_stated(bundle, patch)
-    groups, releases = things(bundle, fact.about)
+    groups, releases = records_with_id(bundle, fact.about)
     values = (value for thing in (*groups, *releases) for value in msgspec.structs.astuple(thing))
     return fold(fact.value.strip()) in {fold(value) for value in values if isinstance(value, str)}
 

@@ -20,19 +20,19 @@ if TYPE_CHECKING:  # a decision by rules names the prompt, and needs no tools
     from chart_binder.react.tools import Tool
 
 _BRACES: Final = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
-PROMPT_NUMBERS: Final = (
+PROMPT_SETTINGS: Final = (
     "independent_sites", "lead_window_days", "max_iterations",
     "min_sources", "reissue_long_gap_years", "review_threshold", "trusted_sources",
 )  # fmt: skip
-"""The settings that any section may name; none is secret or differs between recordings."""
+"""The settings that a placeholder in any section may name; none is secret."""
 
 
-def prompt_numbers(config: LLMConfig, rules_config: RulesConfig) -> Mapping[str, object]:
-    """Return the value of each of `PROMPT_NUMBERS`."""
+def prompt_settings(config: LLMConfig, rules_config: RulesConfig) -> Mapping[str, object]:
+    """Return the value of each of `PROMPT_SETTINGS`."""
     values = config.model_dump() | config.acceptance.model_dump() | rules_config.model_dump()
     values["independent_sites"] = counted(config.acceptance.min_sources, "independent site")
     values["trusted_sources"] = ", ".join(config.acceptance.trusted_sources) or "no site at all"
-    return {name: values[name] for name in PROMPT_NUMBERS}
+    return {name: values[name] for name in PROMPT_SETTINGS}
 
 
 def fill_placeholders(text: str, values: Mapping[str, object]) -> str:
@@ -87,7 +87,7 @@ class Prompt:
         for section in TEXT_SECTIONS:
             placeholder = (section,) if section in _DIALECT_SECTIONS else ()
             text = getattr(self, section)
-            _check_placeholders(f"llm.prompt.{section}", text, (*PROMPT_NUMBERS, *placeholder))
+            _check_placeholders(f"llm.prompt.{section}", text, (*PROMPT_SETTINGS, *placeholder))
 
     @property
     def name(self) -> str:
@@ -107,27 +107,27 @@ class Prompt:
         """Return the prompt with sections replaced; `{rules}` in `rules` is the original text."""
         replaced: dict[str, Any] = {}
         for section, text in sections.items():
-            _check_placeholders(f"llm.prompt.{section}", text, (*PROMPT_NUMBERS, section))
+            _check_placeholders(f"llm.prompt.{section}", text, (*PROMPT_SETTINGS, section))
             replaced[section] = _with_original(text, section, getattr(self, section, ""))
         return replace(self, **replaced)
 
     def render(
-        self, dialect: "Dialect", tools: Sequence["Tool"], numbers: Mapping[str, object]
+        self, dialect: "Dialect", tools: Sequence["Tool"], settings: Mapping[str, object]
     ) -> str:
-        """Return the system prompt: the same bytes for the same dialect, tools and numbers."""
-        tool_values = {**numbers, "tools": dialect.tools(tools)} if tools else {}
+        """Return the system prompt: the same bytes for the same dialect, tools and settings."""
+        tool_values = {**settings, "tools": dialect.tools(tools)} if tools else {}
         sections = (
-            fill_placeholders(self.role, numbers),
+            fill_placeholders(self.role, settings),
             fill_placeholders(self.tools, tool_values) if tools else "",
-            fill_placeholders(self.format, {**numbers, "format": dialect.form(tools)}),
-            fill_placeholders(self.answer, numbers),
-            fill_placeholders(self.rules, numbers),
+            fill_placeholders(self.format, {**settings, "format": dialect.form(tools)}),
+            fill_placeholders(self.answer, settings),
+            fill_placeholders(self.rules, settings),
         )
         return "\n\n".join(filter(None, map(str.strip, sections)))
 
-    def question(self, numbers: Mapping[str, object], *, asks_year: bool = False) -> str:
+    def question(self, settings: Mapping[str, object], *, asks_year: bool = False) -> str:
         """Return the question that is asked below the evidence."""
-        return fill_placeholders(self.year if asks_year else self.task, numbers).strip()
+        return fill_placeholders(self.year if asks_year else self.task, settings).strip()
 
 
 @cache

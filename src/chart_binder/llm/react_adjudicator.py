@@ -29,7 +29,7 @@ from chart_binder.llm.events import (
 )
 from chart_binder.llm.evidence_markdown import evidence_markdown
 from chart_binder.llm.open_case import OpenCase
-from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
+from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_settings
 from chart_binder.llm.recording import (
     FindRecordings,
     RecordFinder,
@@ -68,7 +68,7 @@ _NOT_RECORDED: dict[str, Any] = {"base_url": True, "api_key_env": True, "searxng
 
 @dataclass(frozen=True, slots=True)
 class RunSetup:
-    """How an adjudicator works beside its configuration; every part has a default.
+    """What an adjudicator works with besides its configuration; every part has a default.
 
     `on_event` is called with every event of a run, `on_token` with every piece of a reply. `reader`
     is the model that answers second readings, and `reads_prose` whether it may read prose (`canon
@@ -121,14 +121,14 @@ class ReActAdjudicator:
         self._unreachable, self._ask_again_at = "", 0.0
         if config.enabled:
             self._prompt = setup.prompt or configured_prompt(config.prompt)
-            self._numbers = prompt_numbers(config, setup.rules)
+            self._prompt_settings = prompt_settings(config, setup.rules)
             self._choose_models(chat, playback)
             self.dialect = dialect or plugins.load("chart_binder.dialects", config.dialect)()
             offered = default_tools(config, searxng, setup.musicbrainz) if tools is None else tools
             self._tools = Toolbox(offered).tools
 
     def _choose_models(self, chat: ChatModel | None, playback: Playback | None) -> None:
-        """Set the model, the one that answers second readings, and what is played, if anything."""
+        """Set the model, the model for second readings, and the playback, if any."""
         config, reader = self._config, self._setup.reader
         if playback is None and chat is None and config.provider == "replay":
             playback = read_playback(config)
@@ -152,7 +152,8 @@ class ReActAdjudicator:
         If one of its questions is of the kind `year`, the model is asked for the year of the first
         release, because the rules decide the group.
 
-        Raises `EvidenceError` for an ill-formed bundle; whatever else goes wrong is an outcome.
+        Raises `EvidenceError` for an ill-formed bundle; any other failure is reported
+        as an outcome.
         After a request to which nothing answered, the model is not asked for `ASK_AGAIN_S` seconds.
         """
         bundle = read_bundle(evidence_bundle)
@@ -171,13 +172,13 @@ class ReActAdjudicator:
             )
         questions = decision_trace.questions if isinstance(decision_trace, Open) else ()
         asks_year = any(question.kind == "year" for question in questions)
-        task = self._prompt.question(self._numbers, asks_year=asks_year)
+        task = self._prompt.question(self._prompt_settings, asks_year=asks_year)
         markdown = evidence_markdown(bundle, decision_trace, task)
         return self._run(bundle, markdown, asks_year=asks_year)
 
     def system_prompt(self) -> str:
         """Return the system prompt: the same bytes for every recording."""
-        return self._prompt.render(self.dialect, self._tools, self._numbers)
+        return self._prompt.render(self.dialect, self._tools, self._prompt_settings)
 
     def _run(self, bundle: EvidenceBundle, markdown: str, *, asks_year: bool) -> AdjudicationResult:
         """Run the conversation about the evidence, and record it."""
@@ -203,7 +204,7 @@ class ReActAdjudicator:
         return result
 
     def _checker(self, bundle: EvidenceBundle, log: RunLog, *, asks_year: bool) -> AnswerChecker:
-        """Return what checks the answers of a run; its clock starts now."""
+        """Return the checker of a run's answers; `max_run_s` counts from now."""
         setup, playback = self._setup, self._playback
         deadline = time.monotonic() + self._config.max_run_s
 
@@ -261,13 +262,13 @@ class ReActAdjudicator:
             return Ending(turns, problem=str(error), ended_by=EndedBy.MODEL)
 
     def _opening_calls(self, checker: AnswerChecker) -> Iterator[ToolCall]:
-        """Yield what code looks up before the model is asked; in a playback, what it holds."""
+        """Yield the calls that code makes before the model is asked, or the recorded ones."""
         if self._playback:
             yield from self._playback.opening_calls
             return
-        reading = linked_search(checker.research()) if self._find_links else None
-        if reading:
-            yield reading
+        lookup = linked_search(checker.research()) if self._find_links else None
+        if lookup:
+            yield lookup
         can_search = self._config.first_search and SEARCH in checker.tools
         search = first_search(checker.research()) if can_search else None
         if search and not checker.research().is_settled:
@@ -300,7 +301,7 @@ class ReActAdjudicator:
 def load_model(config: LLMConfig) -> ChatModel:
     """Return the configured model; its server is not asked yet.
 
-    Raises `PluginError` for what is not installed, `ConfigError`.
+    Raises `PluginError` if the provider is not installed, and `ConfigError`.
     """
     model: ChatModel = plugins.load("chart_binder.chat_models", config.provider)(config)
     return model
@@ -333,7 +334,7 @@ def _result(
     log: RunLog,
     dialect: Dialect,
 ) -> AdjudicationResult:
-    """Return the result of the answer, or the error that ended the run, with figures of the run."""
+    """Return the answer, or the error that ended the run, with the run's usage and names."""
     if answer is None:
         findings = partial_findings(log.events, dialect)
         result = AdjudicationResult(Outcome.ERROR, problem=ending.problem, rationale=findings)
@@ -357,7 +358,7 @@ def _result(
         dialect=start.dialect,
         prompt_version=start.prompt_version,
         evidence_hash=start.evidence_hash,
-        transcript=log.place,
+        transcript=log.transcript,
     )
 
 

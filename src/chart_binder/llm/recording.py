@@ -1,4 +1,4 @@
-"""The log of a run, and the records at MusicBrainz that were shown in it and that answers name.
+"""The log of a run, and the records of MusicBrainz that the run shows and its answers name.
 
 An answer may name only records that the tool `musicbrainz` showed in this run, because a page may
 print ids or imitate the tool. `FindRecordings`, not the model, decides whether a recording of such
@@ -72,8 +72,8 @@ class RunLog:
         return ids
 
     @property
-    def place(self) -> str | tuple[AnyRunEvent, ...]:
-        """Where the transcript is: a file's path, or the events themselves."""
+    def transcript(self) -> str | tuple[AnyRunEvent, ...]:
+        """The path of the transcript file, or the events if there is no file."""
         return str(self.path) if self.path else cast("tuple[AnyRunEvent, ...]", tuple(self.events))
 
 
@@ -95,7 +95,7 @@ def _ids(text: str) -> set[str]:
 def record_run(
     run: StartEvent, folder: Path | None, on_event: EventHandler | None
 ) -> Iterator[RunLog]:
-    """Give the log of a run, which is also written to a new file in `folder`, if there is one."""
+    """Yield the log of a run; its events are also written to a new file in `folder`, if any."""
     name = f"{run.started_at.replace(':', '')}-{run.evidence_hash[:8]}-{run.id}.jsonl"
     path = folder / name if folder else None
     with record_in_file(path) if path else nullcontext() as recorder:
@@ -183,8 +183,8 @@ class RecordFinder:
         except msgspec.ValidationError as error:  # a transcript written by hand
             return f"what was recorded of it cannot be read: {error}"
 
-    def why_not(self, case: OpenCase, fact: Fact) -> str | None:
-        """Return why a record does not have the recording that a fact names; None if it does."""
+    def recording_problem(self, case: OpenCase, fact: Fact) -> str | None:
+        """Return why MusicBrainz does not confirm the recording of a fact; None if it does."""
         ids = MBID.findall(fact.value.casefold())
         if len(ids) != 1:
             return f"{fact.value!r} is not one MusicBrainz id"

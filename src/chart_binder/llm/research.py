@@ -1,8 +1,8 @@
 """Research by code: what the pages of a run say about the open questions, and what to search next.
 
-The model need not write facts down. For each open question, code looks in everything that was read
-for the values that the evidence allows, in passages about the record only. These findings are
-verified like the facts that a model cites.
+The model does not have to write facts down. For each open question, code searches the passages
+about the record, on all pages that were read, for values that the evidence allows. These findings
+are verified like the facts that a model cites.
 """
 
 import json
@@ -25,7 +25,7 @@ from chart_binder.domain.patches import (
     Patch,
     adds_to,
     fact_words,
-    things,
+    records_with_id,
 )
 from chart_binder.domain.verdict import Question, QuestionKind
 from chart_binder.domain.vocabulary import fold
@@ -103,7 +103,7 @@ class Finding:
         return len(independent_sources(place.document.address for place in self.places))
 
     def _is_stated(self, trusted: Sequence[str]) -> bool:
-        """Return whether a fetched page of a trusted site states it in structure."""
+        """Return whether a fetched page of a trusted site states it in structure (`structured`)."""
         return any(
             place.document.is_fetched
             and place.document.address in self.structured
@@ -112,7 +112,7 @@ class Finding:
         )
 
     def facts(self) -> Iterator[Fact]:
-        """Yield a fact for each page, which the model does not cite."""
+        """Yield an uncited fact for each page."""
         for place in self.places:
             yield Fact(
                 self.patch.about, self.patch.field, self.patch.value, place.document.address,
@@ -153,7 +153,7 @@ class Research:
         return findings
 
     def facts(self) -> Iterator[Fact]:
-        """Yield the best finding of each field as facts, which the model does not cite."""
+        """Yield the best finding of each field as uncited facts."""
         for best, *_ in self.findings.values():
             yield from best.facts()
 
@@ -297,7 +297,7 @@ def remark_on(research: Research, steps: Iterable[ToolCall], *, is_last: bool = 
 
 
 def _missing(research: Research, best: Sequence[Finding]) -> Iterator[str]:
-    """Yield what a decision lacks: another site, or a page that decides between two dates."""
+    """Yield sentences on what a decision lacks: another site, or a page that decides a tie."""
     case = research.case
     trusted = case.config.acceptance.trusted_sources
     patches = [finding.patch for finding in best]
@@ -400,7 +400,8 @@ def further_steps(
     leads = [*_leads(research)]
     trusted = [step for step, is_trusted in leads if is_trusted]
     untrusted = [step for step, is_trusted in leads if not is_trusted]
-    articles, queries = [*_articles(research)], [*_searches(research)]
+    articles = [*_articles(research)]
+    queries = [ToolCall(SEARCH, {"query": query}) for query in _queries(research)]
     steps = (
         *trusted, *articles[:1], *queries[:_FIRST_QUERIES], *untrusted,
         *articles[1:], *queries[_FIRST_QUERIES:], *_unopened(events),
@@ -411,7 +412,7 @@ def further_steps(
 
 
 def _key(tool: str, arguments: Mapping[str, object] | str) -> str:
-    """Return a key that equal calls share; an empty argument is a default that was recorded."""
+    """Return a key that is the same for equal calls; an empty argument is the recorded default."""
     if isinstance(arguments, str):
         return call_key(tool, arguments)
     return call_key(tool, {name: value for name, value in arguments.items() if value != ""})
@@ -451,11 +452,6 @@ def _unopened(events: Sequence[AnyEvent]) -> Iterator[ToolCall]:
                     yield ToolCall(FETCH, {"url": document.address})
 
 
-def _searches(research: Research) -> Iterator[ToolCall]:
-    for query in _queries(research):
-        yield ToolCall(SEARCH, {"query": query})
-
-
 def _queries(research: Research) -> Iterator[str]:
     """Yield queries for the open questions without repetition, the most promising first.
 
@@ -476,7 +472,7 @@ def _queries(research: Research) -> Iterator[str]:
         for turn in range(2)
     )
     numbers = (f"{artist} {title} {number}" for title, number in _numbers(research))
-    records = [f'{artist} "{title}" {noun}' for title, noun in _records_not_asked(research)]
+    records = [f'{artist} "{title}" {noun}' for title, noun in _other_records(research)]
     words = LINKED_WORDS["discography"]
     lists = [
         f"{artist} {title} {words[language][0]}"
@@ -491,7 +487,7 @@ def _queries(research: Research) -> Iterator[str]:
 def _numbers(research: Research) -> Iterator[tuple[str, str]]:
     """Yield the title of each group asked about, with label and number of its first release."""
     for identifier, (title, _) in zip(_groups(research), _subjects(research), strict=True):
-        groups, _ = things(research.case.bundle, identifier)
+        groups, _ = records_with_id(research.case.bundle, identifier)
         releases = sorted(
             (
                 release
@@ -505,7 +501,7 @@ def _numbers(research: Research) -> Iterator[tuple[str, str]]:
             yield title, f"{release.label or ''} {release.catno or ''}"
 
 
-def _records_not_asked(research: Research) -> Iterator[tuple[str, str]]:
+def _other_records(research: Research) -> Iterator[tuple[str, str]]:
     """Yield title and noun of the groups that no question is about."""
     labels, groups = research.case.labels, {*_groups(research)}
     titles = {fold(title) for title, _ in _subjects(research)}

@@ -11,7 +11,7 @@ from chart_binder.llm.events import AnyRunEvent
 
 
 class Outcome(StrEnum):
-    """What may be done with an answer: decide, propose it to a person, or nothing."""
+    """What may be done with an answer: decide by it, propose it to a person, or nothing."""
 
     ACCEPTED = "accepted"
     REVIEW = "review"
@@ -30,7 +30,7 @@ class RulesAgreement(StrEnum):
 class Reading(msgspec.Struct, frozen=True):
     """What a second reading says about a passage.
 
-    `kind` is `support` or `contradiction`, of what the fact claims.
+    `kind` says whether the passage may be a `support` or a `contradiction` of the fact.
     """
 
     kind: str
@@ -138,7 +138,7 @@ class AdjudicationResult(msgspec.Struct, frozen=True):
 
 
 def why_not_written(result: AdjudicationResult) -> str | None:
-    """Return why a person must see an answer before it is written to a file; None if not."""
+    """Return why an answer may not be written to a file without a person; None if it may."""
     if result.outcome is not Outcome.ACCEPTED:
         return result.problem or f"the answer is {result.outcome}"
     return None

@@ -1,4 +1,4 @@
-"""The second reading: outside the run, a model is asked what a passage says about a record.
+"""The second reading: in a separate request, a model is asked what a passage says of a record.
 
 Question and answer have a fixed form (docs/adjudicator.md, "The second reading"). An answer that
 cannot be read counts as `unclear`. Only `first_release`, or the value of the fact, confirms a fact.
@@ -59,7 +59,7 @@ Kind: TypeAlias = Literal["support", "contradiction"]
 
 @dataclass(frozen=True)
 class ReadingQuestion:
-    """A question of a second reading, and the reading that each choice means."""
+    """A question of a second reading; `readings` has the reading for each choice of an answer."""
 
     text: str
     key: str
@@ -93,7 +93,7 @@ class ReadingQuestion:
         return label if isinstance(label, str) and label in labels else UNCLEAR
 
 
-def inquiry(kind: Kind, subject: Subject, date: str | None, place: Place) -> ReadingQuestion:
+def date_question(kind: Kind, subject: Subject, date: str | None, place: Place) -> ReadingQuestion:
     """Return the question about a date at a place, or about a premiere if there is no date.
 
     For prose that may support a date, the question is when the record came out, and the date is not
@@ -109,10 +109,10 @@ def inquiry(kind: Kind, subject: Subject, date: str | None, place: Place) -> Rea
     return ReadingQuestion(_filled(_WORDS["when"], subject, shown), "on_sale", readings)
 
 
-def value_inquiry(field: str, subject: Subject, place: Place) -> ReadingQuestion:
+def value_question(field: str, subject: Subject, place: Place) -> ReadingQuestion:
     """Return the question about a status, a country or a type at a place.
 
-    It does not name the value that the fact claims.
+    The question does not name the value that the fact claims.
     """
     values = {value: value for value in sorted(fact_words()[field]) if value != "Song"}
     readings = {NOT_SAID: UNCLEAR, OTHER_RECORD: "other_release", **values}

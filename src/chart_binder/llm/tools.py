@@ -1,4 +1,4 @@
-"""The tools that are installed and turned on, and the tool with which code reads linked pages."""
+"""The tools that are installed and turned on, and code's own tool, which reads linked pages."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

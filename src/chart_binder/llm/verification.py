@@ -1,4 +1,4 @@
-"""Verification: which facts are true, by the pages of this run and by second readings.
+"""Verification: checks facts by the pages of this run and by second readings.
 
 First each fact is grounded: a page must have the quote word for word, with the value in it or
 beside it, in a place that is about the record. If the rules' decision depends on the fact, a second
@@ -43,8 +43,8 @@ from chart_binder.llm.second_reading import (
     Kind,
     ReadingQuestion,
     SecondReader,
-    inquiry,
-    value_inquiry,
+    date_question,
+    value_question,
 )
 from chart_binder.llm.year import year_doubts
 from chart_binder.web.documents import (
@@ -113,7 +113,7 @@ class Verifier:
     turn: int
 
     def verify(self, facts: Sequence[Fact]) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
-        """Return the facts, together with further ones that code verified, and contradictions."""
+        """Return the facts, further ones that code verified, and sentences on contradictions."""
         claims = [self._grounded(number, fact) for number, fact in enumerate(facts)]
         statements = _by_patch(claims)
         new_patches = [patch for patch in statements if adds_to(self.case.bundle, patch)]
@@ -144,9 +144,10 @@ class Verifier:
     def verify_decisive(
         self, new_patches: list[Patch], statements: _Statements, checked: list[Patch]
     ) -> Iterator[_ClaimedFact]:
-        """Verify what the decision depends on until all of it is true; yield further claims.
+        """Verify what the decision depends on, until all of it is verified; yield further claims.
 
-        Adds each patch to `checked`, and removes those that are not verified from `new_patches`.
+        Adds each patch to `checked`, and removes unverified ones from `new_patches`, while the
+        claims are consumed.
         """
         while unchecked := [
             patch for patch in self._decisive(new_patches, statements) if patch not in checked
@@ -158,7 +159,7 @@ class Verifier:
                     new_patches.remove(patch)
 
     def _verify_by_same_page(self, claim: _ClaimedFact, claims: Sequence[_ClaimedFact]) -> None:
-        """Verify a cited fact if code verified the same in structure of the page that it names."""
+        """Verify a cited fact if code verified the same value in a structure of its page."""
         patch = claim.patch
         if patch is None or claim.fact.verified or not claim.fact.cited:
             return
@@ -194,7 +195,7 @@ class Verifier:
         self, patch: Patch, claims: Sequence[_ClaimedFact]
     ) -> Sequence[_ClaimedFact]:
         bundle = self.case.bundle
-        if apply_patches(bundle, (patch,)).findings:
+        if apply_patches(bundle, (patch,)).impossible:
             return self._verify_statement(patch, claims)
         for claim in claims:
             claim.update(
@@ -207,7 +208,7 @@ class Verifier:
         case, about = self.case, self.case.labels.meant_by(fact.about)
         claim = _ClaimedFact(number, replace(fact, about=about))
         if field_named(fact.field) == RECORDING:
-            problem = self.finder.why_not(case, claim.fact)
+            problem = self.finder.recording_problem(case, claim.fact)
             claim.update(verified=problem is None, problem=problem, trusted=problem is None)
             claim.update(source=fact.source or SITE)
             return claim
@@ -263,7 +264,7 @@ class Verifier:
     def _supports(
         self, patch: Patch, claims: Sequence[_ClaimedFact]
     ) -> Sequence[tuple[Place, _ClaimedFact]]:
-        """Return the places that say it, each with its claim, the most trustworthy first."""
+        """Return the places that state a patch, each with its claim, the most trustworthy first."""
         supports = [(place, claim) for claim in claims for place in claim.places]
         cited = {place.document.address for place, _ in supports}
         subject = Subject.of(patch.about, self.case.bundle)
@@ -302,9 +303,11 @@ class Verifier:
             claim.update(problem=BELOW_BAR)
             return False
         if patch.is_value:
-            question = value_inquiry(patch.field, subject, place)
+            question = value_question(patch.field, subject, place)
         else:
-            question = inquiry("support", subject, patch.value if patch.is_date else None, place)
+            question = date_question(
+                "support", subject, patch.value if patch.is_date else None, place
+            )
         reading = self._reading("support", claim, place, question)
         claim.update(problem=f"a second reading of {reading.source} says {reading.reading}")
         return reading.reading in (FIRST_RELEASE, patch.value)
@@ -428,8 +431,11 @@ class Verifier:
         """Yield the places that may say that the song came out earlier or on another record."""
         record = Subject.of(patch.about, self.case.bundle)
         song, first = record.of_recording, first_day(self.case.bundle, patch.about)
-        earlier = dates_about(self.documents, song, lambda mention: _is_before(mention, first))
-        for mention, place, _ in earlier:
+
+        def is_earlier(mention: Mention) -> bool:
+            return len(mention.dates) == 1 and mention.dates[0].last < first
+
+        for mention, place, _ in dates_about(self.documents, song, is_earlier):
             document = place.document
             context = (place.statement, *document.headings(place.start), document.title)
             if says_release(place.statement) and any(map(song.is_named_in, context)):
@@ -467,8 +473,8 @@ class _Contradiction:
     def question(self) -> ReadingQuestion:
         """The question of the second reading."""
         if self.value_of:
-            return value_inquiry(self.value_of, self.subject, self.place)
-        return inquiry("contradiction", self.subject, self.date, self.place)
+            return value_question(self.value_of, self.subject, self.place)
+        return date_question("contradiction", self.subject, self.date, self.place)
 
     def is_confirmed_by(self, reading: str, patch: Patch) -> bool:
         """Return whether a reading says that the place contradicts a patch."""
@@ -477,9 +483,10 @@ class _Contradiction:
 
 
 def _is_shown(claim: _ClaimedFact, claims: Sequence[_ClaimedFact]) -> bool:
-    """Return whether a fact is part of the result: one that nobody cites must have been checked.
+    """Return whether a fact is part of the result.
 
-    It is left out if the model cites the same page for the same.
+    A fact that the model does not cite is, if it was checked, and if no cited fact has the same
+    patch and source.
     """
     fact = claim.fact
     if fact.cited:
@@ -494,12 +501,8 @@ def _is_shown(claim: _ClaimedFact, claims: Sequence[_ClaimedFact]) -> bool:
     return fact.verified or bool(fact.readings)
 
 
-def _is_before(mention: Mention, day: int) -> bool:
-    return len(mention.dates) == 1 and mention.dates[0].last < day
-
-
 def _repeats(place: Place, sources: Sequence[Place]) -> str | None:
-    """Return why a place is not a further source beside others, or None if it is."""
+    """Return why a place is not a source independent of others, or None if it is."""
     addresses = [source.document.address for source in (*sources, place)]
     if len(independent_sources(addresses)) == len(sources):
         return "another page of this site says so already"

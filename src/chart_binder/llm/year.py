@@ -1,8 +1,8 @@
-"""Doubts about a year: what pages say that makes a song's date unsafe for a recording.
+"""Doubts about a year: statements by which a song's first date may not be that of a recording.
 
 If MusicBrainz lists a recording on later records only, a date of the song by its artist stands for
 it. It does not if the song was on an earlier record, or if the artist recorded it again, because
-the recording may be the newer one. A doubt needs no second reading, because doubting is safe.
+the recording may be the newer one. A doubt needs no second reading: it only prevents a decision.
 """
 
 import re
