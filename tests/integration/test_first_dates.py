@@ -89,7 +89,9 @@ def test_a_date_by_a_person_holds_everywhere_until_it_is_removed(
     assert (kept["first_date"], kept["crg_mbid"]) == ("1977-10-07", None)
     assert kept["files"] == [str(song)]
     canon("override", "remove", song, **alone).must_end(0, "first out    1977-10-07", str(song))
-    canon("write", song, **alone).must_end(3, "the override that decided it was removed")
+    canon("write", song, **alone).must_end(
+        3, "the override that decided it was removed", f"next: canon decide {song}"
+    )
     after = first_of(canon, song, **alone)
     assert (after["date"], after["year_certain"]) == ("2004", False)
 

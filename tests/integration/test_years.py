@@ -246,16 +246,28 @@ def test_a_rejected_year_leaves_the_queue_and_the_decision(canon: Canon, home: P
 def test_the_best_known_year_is_written_with_its_mark_and_undone(canon: Canon, home: Path) -> None:
     bundle = compilation()
     file = file_of(bundle, home, date="1999")
-    before = file.read_bytes()
     with MusicBrainzStandIn([bundle]) as mb:
         canon("decide", file, **asking(mb) | ALONE).must_end(0)
-    canon("write", file).must_end(3, "the year of the first release is not certain")
+    canon("write", file, "--apply").must_end(
+        3,
+        "the year of the first release is not certain",
+        f"next: canon write --apply {file} --best-known",
+    )
+    canon("review").must_end(3, "1 file not written", f"next: canon write {file}")
+    before = file.read_bytes()
     canon("write", file, "--best-known", "--apply").must_end(0, "not certain: 1981?")
     fields = all_fields(read_tag_set(file))
     assert fields["original_date"] == fields["note_uncertain_date"] == ("1981",)
     canon("write", file, "--best-known").must_end(0)
     canon("undo", file).must_end(0)
     assert file.read_bytes() == before
+    earlier = file_of(bundle, home, "earlier.flac", date="1977")
+    with MusicBrainzStandIn([bundle]) as mb:
+        canon("decide", earlier, **asking(mb) | ALONE).must_end(0)
+    canon("write", earlier, "--best-known", "--apply").must_end(
+        3, "the earliest known year, 1981, is not before its own",
+        f"next: canon override set {earlier} --first YEAR",
+    )  # fmt: skip
 
 
 def test_the_review_asks_the_model_about_the_case_on_the_screen(

@@ -163,22 +163,25 @@ def list_queue(
                 )
             shown, left = shown + len(album), album[-1].left - 1
         is_whole = states == set(QUEUED)
-        unwritten = _list_unwritten(session, store, named, lines) if is_whole else 0
+        unwritten = _list_unwritten(session, store, named, lines) if is_whole else []
     more = f", {left} more: --limit 0 lists all" if left and shown == limit else ""
-    not_written = f"; {counted(unwritten, 'file')} not written" if unwritten else ""
+    not_written = f"; {counted(len(unwritten), 'file')} not written" if unwritten else ""
     show = output.print_notes if session.as_json else output.print_lines
     show([f"{shown or 'nothing'} to look at{more}{not_written}", *lines])
-    output.print_next(output.canon_call("review", "--interactive") if shown else "")
+    if shown:
+        output.print_next(output.canon_call("review", "--interactive"))
+    elif unwritten:  # `write` says what helps
+        output.print_next(output.canon_call("write", *(paths or [str(unwritten[0])])))
     return skipped.status or (3 if shown or unwritten else 0)
 
 
 def _list_unwritten(
     session: options.Session, store: "Store", named: Sequence[Path], lines: list[str]
-) -> int:
-    """Print files that were not written as JSON, or add lines on them; return how many."""
-    count = 0
+) -> list[Path]:
+    """Print files that were not written as JSON, or add lines on them, and return the files."""
+    paths: list[Path] = []
     for why, files in unwritten_files(store, named):
-        count += len(files)
+        paths += [path_from_bytes(file.path) for file in files]
         if not session.as_json:
             lines += ["", *review_text.unwritten_lines(why, files)]
             continue
@@ -186,7 +189,7 @@ def _list_unwritten(
             fields = {"decision_id": one.decision_id, "state": "not written", "why": why,
                       "at_utc": one.at_utc}  # fmt: skip
             output.print_json(output.file_object(path_from_bytes(one.path), fields))
-    return count
+    return paths
 
 
 @review.command("show")

@@ -36,7 +36,7 @@ from chart_binder.jobs.undo import (
     writes_to_undo,
 )
 from chart_binder.jobs.undo import verify as verify_file
-from chart_binder.jobs.write import NOT_DECIDED, TagPlanner, WriteReport, WriteStatus
+from chart_binder.jobs.write import DECIDE_AGAIN, TagPlanner, WriteReport, WriteStatus
 from chart_binder.wiring import overrides, release_lookup
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ _MAX_HELD = 200
 """Files of one album that are held back, to print once what is the same in all."""
 _PROGRESS_AFTER_S = 1.0
 _WAITS = 3
+_BEST_KNOWN = "--best-known"
 _WRITE_STATUS = {WriteStatus.REFUSED: _WAITS, WriteStatus.FAILED: 1}
 
 
@@ -181,6 +182,9 @@ class TagResults:
     _held: list[WriteReport] = field(default_factory=list)
     _has_kept: bool = False
     _is_undecided: bool = False
+    _is_in_review: bool = False
+    _undated: list[Path] = field(default_factory=list)
+    """The files of which only the year is open."""
     _bar: Progress = field(default_factory=Progress)
 
     @property
@@ -246,6 +250,11 @@ class TagResults:
             return ""
         if self._is_undecided:
             return output.canon_call("decide", *self.named)
+        if self._undated and not self._is_in_review and self.status == _WAITS:
+            call = options.same_call(added=_BEST_KNOWN)
+            if _BEST_KNOWN not in options.command_line():
+                return call
+            return output.canon_call("override", "set", str(self._undated[0]), "--first", "YEAR")
         return "canon review" if self.status == _WAITS else ""
 
     def show(self, report: WriteReport) -> None:
@@ -253,7 +262,9 @@ class TagResults:
         self.counts[report.status] += 1
         self.partial.update(tag_text.what_lacks(report))
         self._has_kept |= bool(report.kept_keys)
-        self._is_undecided |= report.why == NOT_DECIDED
+        self._is_undecided |= report.why in DECIDE_AGAIN
+        self._is_in_review |= report.in_review
+        self._undated += [report.path] if report.withheld and not report.in_review else []
         self._bar.show(BatchTally(files=(done := self.counts.total()), worked=done))
         waiting = _WAITS if report.waits else 0
         self.status = output.worst(self.status, waiting, _WRITE_STATUS.get(report.status, 0))

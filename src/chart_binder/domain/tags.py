@@ -245,7 +245,7 @@ def _undated(
         fields["release_date"] = date
     if album.best_known and first and (best := _best_known(first, current, album)):
         return WantedFields(fields | best, (_UNCERTAIN.format(best=first.best),))
-    return WantedFields(fields, withheld=_why_undated(first))
+    return WantedFields(fields, withheld=_why_undated(first, best_known=album.best_known))
 
 
 def _best_known(first: FirstRelease, current: Fields, album: AlbumDates) -> dict[str, Texts] | None:
@@ -304,9 +304,12 @@ def _contradicts(texts: Texts | None, first: PartialDate) -> bool:
     return any(date.last < first.first or first.last < date.first for date in dates)
 
 
-def _why_undated(first: FirstRelease | None) -> str:
+def _why_undated(first: FirstRelease | None, *, best_known: bool) -> str:
     if first is None:
         return "its dates stay: no official release is known with a date"
+    if best_known:
+        best = f"the earliest known year, {first.best.year}, is not before its own"
+        return f"its dates stay: {best}, and is not certain ({first.because})"
     return f"its dates stay: the year of the first release is not certain ({first.because})"
 
 

@@ -52,6 +52,11 @@ _OPEN = (
 _OVERRIDE_REMOVED = "the override that decided it was removed since: decide again"
 _OVERRIDE_NEW = "a person decided on it since: decide again"
 _OVERRIDE_DIFFERS = "a person decided otherwise since: decide again"
+_CHANGED = "its tags changed since it was decided, and may mean another recording: decide again"
+DECIDE_AGAIN = frozenset({
+    NOT_DECIDED, _NO_EVIDENCE, _OVERRIDE_REMOVED, _OVERRIDE_NEW, _OVERRIDE_DIFFERS, _CHANGED,
+})  # fmt: skip
+"""The reasons that a new decision mends."""
 _DATES = WriteOptions()
 _NO_IDS = ChosenIds(None, None, None, None)
 
@@ -420,7 +425,7 @@ def identity_change(
     identity = (names.recording_mbid, "; ".join(names.isrcs) or None, names.artist, names.title)
     if identity == tuple(then.get(name) for name in ("recording_mbid", "isrc", "artist", "title")):
         return None
-    return "its tags changed since it was decided, and may mean another recording: decide again"
+    return _CHANGED
 
 
 def _has_last_written_tags(
