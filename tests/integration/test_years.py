@@ -227,6 +227,20 @@ def test_a_recording_that_is_only_on_other_versions_is_not_the_same_performance(
     assert "only on records of live takes, remixes or demos" in str(decided["year_answer"])
 
 
+def test_a_record_of_an_answer_that_is_not_accepted_dates_nothing(canon: Canon, home: Path) -> None:
+    """The compilation that the answer brings in is earlier, and its year is not certain either."""
+    lines = decided_and_explained(canon, home, "Album+Compilation | More Hits | 1981")
+    for line in lines:
+        assert (line["crg_title"], line["first_release"]["date"]) == ("Hits", "2004")
+        assert line["year_answer"]["outcome"] == "review"
+        assert [added["mb_recording_id"] for added in line["year_answer"]["added"]] == [
+            id_of("other")
+        ]
+    listed = canon("ls", "--output=json").must_end(0).line
+    assert listed["first_release"]["date"] == "2004"
+    assert "1981" not in canon("write", home / "work" / "song.flac", "--best-known").out
+
+
 def test_a_rejected_year_leaves_the_queue_and_the_decision(canon: Canon, home: Path) -> None:
     bundle = compilation()
     file = file_of(bundle, home, date="1999")

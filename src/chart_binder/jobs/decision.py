@@ -202,8 +202,11 @@ class FileOutcome:
     tagged_year: int | None = None
 
 
-def completed_case(case: Case, rules: RulesConfig) -> Case:
-    """Return a case whose decision has its trace, its first release and the names in it."""
+def completed_case(case: Case, rules: RulesConfig, dated_by: EvidenceBundle | None = None) -> Case:
+    """Return a case whose decision has its trace, its first release and the names in it.
+
+    The first release is that of the evidence `dated_by`, by default the evidence of the case.
+    """
     decision, bundle, verdict = case.decision, case.bundle, case.verdict
     assert bundle is not None
     assert verdict is not None
@@ -215,7 +218,7 @@ def completed_case(case: Case, rules: RulesConfig) -> Case:
         "src": "+".join(sorted(_NOT_A_WORD.sub("", source.casefold()) for source in used)),
         "cfg": f"lw{rules.lead_window_days},rg{rules.reissue_long_gap_years}",
     }
-    first = _first_release(decision, bundle, verdict, rules)
+    first = _first_release(decision, dated_by or bundle, verdict, rules)
     if case.override:
         first = with_override(first, case.override, bundle)
     decision = replace(

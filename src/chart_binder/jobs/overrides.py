@@ -32,7 +32,7 @@ from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.jobs.decision import State
 from chart_binder.jobs.named_records import release_ids, require_home
 from chart_binder.jobs.pipeline import override_for
-from chart_binder.jobs.review import ReviewCase, date_by_facts, override_removed, same_evidence
+from chart_binder.jobs.review import ReviewCase, override_removed, proposed_date, same_evidence
 from chart_binder.jobs.stored_decisions import read_decision, stored_bundle
 from chart_binder.rules.recordings import format_length, sorted_recordings
 
@@ -114,7 +114,7 @@ def accept(
     release = bare_id(proposal.rr_mbid) if proposal.rr_mbid else None
     is_of_group = case.labels.home.get(proposal.rr_mbid or "") == proposal.crg_mbid
     rr = release if is_of_group else None
-    choice = PersonChoice(proposal.crg_mbid, rr, date_by_facts(case, rules), None, recording)
+    choice = PersonChoice(proposal.crg_mbid, rr, proposed_date(case, rules), None, recording)
     override = _new_override(store, case, choice, reason or ACCEPTED)
     result = _save(
         store, case, VerdictKind.ACCEPT, reason, override, replaces=replaces, is_dry=is_dry

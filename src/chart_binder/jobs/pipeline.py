@@ -248,7 +248,10 @@ def adjudicate(pipeline: Pipeline, case: Case) -> Case:
 
 
 def apply_answer(pipeline: Pipeline, case: Case, result: AdjudicationResult) -> Case:
-    """Decide an open case by an answer to its evidence, and what that brought in."""
+    """Decide an open case by an answer to its evidence, and what that brought in.
+
+    Records that an answer brought in date the first release only if it is accepted.
+    """
     assert case.bundle is not None
     assert isinstance(case.verdict, Open)
     bundle = with_recordings(case.bundle, result.added)
@@ -278,9 +281,8 @@ def apply_answer(pipeline: Pipeline, case: Case, result: AdjudicationResult) -> 
         error=result.problem if state is State.ERROR else None,
         cause=Cause.MODEL if state is State.ERROR else UNSET,
     )
-    return completed_case(
-        dataclasses.replace(case, decision=decision, bundle=bundle), pipeline.rules
-    )
+    proposed = dataclasses.replace(case, decision=decision, bundle=bundle)
+    return completed_case(proposed, pipeline.rules, bundle if result.is_accepted else case.bundle)
 
 
 def year_question(pipeline: Pipeline, case: Case) -> Open | None:
@@ -303,12 +305,13 @@ def ask_year(pipeline: Pipeline, case: Case) -> Case:
 def with_year(pipeline: Pipeline, case: Case, question: Open, result: AdjudicationResult) -> Case:
     """Return a decided case with an answer about its year.
 
-    If the rules decide for another group with the verified facts in, that group is taken.
+    If the rules decide for another group with the verified facts in, that group is taken. Records
+    that an answer brought in are added to the evidence only if it is accepted.
     """
     assert case.bundle is not None
     if result.is_accepted and result.crg_mbid != case.decision.crg_mbid:
         return apply_answer(pipeline, dataclasses.replace(case, verdict=question), result)
-    bundle = with_recordings(case.bundle, result.added)
+    bundle = with_recordings(case.bundle, result.added if result.is_accepted else ())
     decision = replace(case.decision, year_answer=result)
     return completed_case(
         dataclasses.replace(case, decision=decision, bundle=bundle), pipeline.rules

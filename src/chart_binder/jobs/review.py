@@ -53,6 +53,7 @@ from chart_binder.react.transcript import AnyEvent, TranscriptDefectError
 from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.contest import time_between
 from chart_binder.rules.decide import decide
+from chart_binder.rules.first_release import first_release
 from chart_binder.rules.labels import Labels, labelled_candidates, labelled_releases
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ class ReviewCase:
     def _year_proposed(self) -> str | None:
         """Return the first date that the verified facts of an answer about the year give."""
         answer = self.decision.year_answer
-        return date_by_facts(self, RulesConfig()) if answer and not answer.is_accepted else None
+        return proposed_date(self, RulesConfig()) if answer and not answer.is_accepted else None
 
     @cached_property
     def rows(self) -> tuple[CandidateRow, ...]:
@@ -200,12 +201,19 @@ class ReviewCase:
         return decide(self.bundle, rules) if self.bundle else None
 
 
-def date_by_facts(case: ReviewCase, rules: RulesConfig) -> str | None:
-    """Return the first date that the verified facts of a proposal give, if it is another one."""
+def proposed_date(case: ReviewCase, rules: RulesConfig) -> str | None:
+    """Return the first date that a proposal gives, if it is another one.
+
+    Its verified facts give it, or the records that it brought in, if the year is certain with them.
+    """
     before = case.decision.first_release
     if case.bundle is None or case.result is None:
         return None
-    first = first_by_facts(case.bundle, before, case.result, rules, are_accepted=True)
+    with_records = case.result.added and first_release(
+        case.bundle, decide(case.bundle, rules), rules
+    )
+    first = with_records if with_records and with_records.year_certain else before
+    first = first_by_facts(case.bundle, first, case.result, rules, are_accepted=True)
     if first is None or "/" in first.date or (before and first.date == before.date):
         return None
     return first.date
