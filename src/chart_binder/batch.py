@@ -344,8 +344,8 @@ def run_items(
                 batch.finish(years.ask(store, worker.pipeline, to_stop))
             if years.left:
                 batch.is_cut_short |= to_stop()
-                left = counted(years.left, "uncertain year")
-                on_message(f"{left} left: the same command goes on")
+                years_left = counted(years.left, "uncertain year")
+                on_message(f"{years_left} left: the same command goes on")
         result = _result(run.id, batch, is_stopped=to_stop())
         buffer.save_run(result.measures, result.status)
         return result

@@ -54,15 +54,15 @@ def look_up_album(
     Nothing is looked up together if that would take as many requests as file by file.
     """
     answers: dict[RecordingId, FetchedRecording] = {}
-    held = 0
+    pairs_held = 0
     for artist_id, files in _by_artist(service, album).items():
         catalogue = catalogues.get(artist_id, _cost_one_by_one(service, files))
         if catalogue is None:
             continue
-        held += catalogue.size
+        pairs_held += catalogue.size
         named = set[RecordingId]().union(*_by_release(files).values())
         for recording_id, (recording, releases) in catalogue.recordings.items():
-            if held <= MAX_HELD or recording_id in named:
+            if pairs_held <= MAX_HELD or recording_id in named:
                 answers[recording_id] = FetchedRecording(recording, catalogue.fetched_at, releases)
     _add_tracks(service, answers, album)
     return answers
@@ -71,11 +71,11 @@ def look_up_album(
 def _by_artist(
     service: CachedService, album: Sequence[TrackTags]
 ) -> dict[ArtistId, list[TrackTags]]:
-    alike: defaultdict[str, list[TrackTags]] = defaultdict(list)
+    by_key: defaultdict[str, list[TrackTags]] = defaultdict(list)
     for tags in album:
-        alike[_checked(tags.artist_mbid) or fold(main_artist(tags.artist or ""))].append(tags)
+        by_key[_checked(tags.artist_mbid) or fold(main_artist(tags.artist or ""))].append(tags)
     by_artist: defaultdict[ArtistId, list[TrackTags]] = defaultdict(list)
-    for name, files in alike.items():
+    for name, files in by_key.items():
         if len(files) < MIN_FILES:
             continue
         artist_id = _checked(name) or _artist_of(service, files)
@@ -205,22 +205,22 @@ class CatalogueCache:
         self._failed_at = -math.inf
 
     def get(
-        self, artist_id: ArtistId, worth: float, *, most: float = math.inf
+        self, artist_id: ArtistId, worth: float, *, max_worth: float = math.inf
     ) -> "Catalogue | None":
         """Return an artist's catalogue if reading it takes fewer requests than `worth`, else None.
 
         `worth` is the number of requests that the catalogue saves. The worth of earlier albums, for
-        which it was not read, is added, up to `most`. So all albums of an artist take at most about
-        twice the least number of requests.
+        which it was not read, is added, up to `max_worth`. So all albums of an artist take at most
+        about twice the least number of requests.
         """
         is_paused = self._service.age_s(self._failed_at) < PAUSE_S
         if not worth or artist_id == VARIOUS_ARTISTS or is_paused:
             return None
         with self._artist_locks[hash(artist_id) % _LOCKS]:
             try:
-                held = self._held.get(artist_id)
-                is_usable = held is not None and self._service.is_fresh(held.fetched_at)
-                return held if is_usable else self._read(artist_id, worth, most)
+                catalogue = self._held.get(artist_id)
+                is_usable = catalogue is not None and self._service.is_fresh(catalogue.fetched_at)
+                return catalogue if is_usable else self._read(artist_id, worth, max_worth)
             except LookupFailedError as error:
                 self._failed_at = self._service.now()
                 _log.warning(
@@ -229,7 +229,7 @@ class CatalogueCache:
                 )
                 return None
 
-    def _read(self, artist_id: ArtistId, worth: float, most: float) -> "Catalogue | None":
+    def _read(self, artist_id: ArtistId, worth: float, max_worth: float) -> "Catalogue | None":
         if self._service.cost(ws.look_up("artist", artist_id)) == math.inf:
             return None
         artist = Client(self._service).artist(artist_id)
@@ -237,7 +237,7 @@ class CatalogueCache:
             return None
         catalogue = Catalogue(artist.id)  # a different id if the artist was merged
         worth += self._earlier_worth.get(artist_id, 0)
-        if not _read_catalogue(self._service, catalogue, min(worth, most)):
+        if not _read_catalogue(self._service, catalogue, min(worth, max_worth)):
             if len(self._earlier_worth) >= _MAX_ARTISTS:
                 self._earlier_worth.clear()
             self._earlier_worth[artist_id] = worth
@@ -275,7 +275,7 @@ class Catalogue:
         """Add the artist's recordings of a page of releases."""
         self.fetched_at = min(self.fetched_at, fetched_at)
         for release in releases:
-            bare: MBRelease | None = None
+            trackless: MBRelease | None = None
             for track in release.tracks:
                 recording = track.recording
                 if recording is None or first_artist(recording) != self.artist:
@@ -284,9 +284,9 @@ class Catalogue:
                     self._excluded.add(recording.id)
                     self.recordings.pop(recording.id, None)
                 if recording.id not in self._excluded:
-                    bare = bare or _without_tracks(release)
+                    trackless = trackless or _without_tracks(release)
                     _, carriers = self.recordings.setdefault(recording.id, (recording, {}))
-                    carriers[release.id] = bare
+                    carriers[release.id] = trackless
 
 
 def _without_tracks(release: MBRelease) -> MBRelease:

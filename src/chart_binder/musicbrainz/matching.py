@@ -227,8 +227,8 @@ def plausible(
         timed = {first_artist(hit) for hit in fitting if hit.length_ms}
         untimed = [hit for hit in fitting if not hit.length_ms and first_artist(hit) in timed]
     fitting = [*_meant([hit for hit in fitting if hit not in untimed], tags, of_album)]
-    same = _of_version(fitting, tags)
-    best = _best(same or fitting, tags, of_album)
+    of_version = _of_version(fitting, tags)
+    best = _best(of_version or fitting, tags, of_album)
     return best._replace(untimed=tuple(untimed), is_by_name=True)
 
 
@@ -316,8 +316,8 @@ def _meant(
         hits = [hit for hit in hits if artists.intersection(hit.artist_ids)] or hits
     if len(_by_credit(hits)) <= 1:
         return hits
-    most = max(_naming_rank(hit, tags) for hit in hits)
-    return [hit for hit in hits if _naming_rank(hit, tags) == most]
+    best_rank = max(_naming_rank(hit, tags) for hit in hits)
+    return [hit for hit in hits if _naming_rank(hit, tags) == best_rank]
 
 
 def _is_by_tagged_id(recording: Recording, tags: TrackTags) -> bool:

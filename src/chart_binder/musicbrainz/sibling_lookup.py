@@ -326,31 +326,31 @@ def look_up_together(
     service: CachedService, catalogues: CatalogueCache, bundles: Sequence[EvidenceBundle]
 ) -> Callable[[EvidenceBundle], EvidenceBundle]:
     """Look up what an album's bundles share; return a function that adds siblings to each."""
-    most = max(MAX_ALBUM_REQUESTS, len(bundles))
-    budget = RequestBudget(service, min(MAX_REQUESTS * len(bundles), most))
+    max_requests = max(MAX_ALBUM_REQUESTS, len(bundles))
+    budget = RequestBudget(service, min(MAX_REQUESTS * len(bundles), max_requests))
     by_artist: defaultdict[ArtistId, list[EvidenceBundle]] = defaultdict(list)
     for bundle in bundles:
         by_artist[artist_of(bundle)].append(bundle)
     hits_of: dict[RecordingId, SiblingHits] = {}
-    pending = len(bundles)
+    bundles_left = len(bundles)
     for artist_id, of_artist in by_artist.items():
-        pending -= len(of_artist)
+        bundles_left -= len(of_artist)
         if artist_id:
-            artist_budget = RequestBudget(service, budget.left - pending)
+            artist_budget = RequestBudget(service, budget.left - bundles_left)
             try:
                 hits_of |= _shared(service, catalogues, artist_id, of_artist, artist_budget)
             except LookupFailedError as error:
                 _log.warning("siblings are looked up one by one", extra={"why": str(error)})
                 break
             finally:
-                budget.left = artist_budget.left + pending
+                budget.left = artist_budget.left + bundles_left
 
-    waiting = len(bundles)
+    files_left = len(bundles)
 
     def look_up(bundle: EvidenceBundle) -> EvidenceBundle:
-        nonlocal waiting
-        share = max(1, budget.left // max(1, waiting))  # leaves requests for the other files
-        waiting -= 1
+        nonlocal files_left
+        share = max(1, budget.left // max(1, files_left))  # leaves requests for the other files
+        files_left -= 1
         file_budget = RequestBudget(service, min(MAX_REQUESTS, budget.left, share))
         before = file_budget.left
         try:
@@ -374,7 +374,7 @@ def _shared(
 ) -> dict[RecordingId, SiblingHits]:
     before, size = service.requests, len(bundles)
     worth = size if size >= MIN_FILES else _WORTH_OF_FEW
-    catalogue = catalogues.get(artist_id, worth, most=1 + size / 2)
+    catalogue = catalogues.get(artist_id, worth, max_worth=1 + size / 2)
     budget.left -= min(service.requests - before, size // 2)
     if catalogue:
         return _in_catalogue(catalogue, bundles)
@@ -395,12 +395,12 @@ def _shared(
 def _in_catalogue(
     catalogue: Catalogue, bundles: Iterable[EvidenceBundle]
 ) -> dict[RecordingId, SiblingHits]:
-    alike: defaultdict[str, dict[RecordingId, Recording]] = defaultdict(dict)
+    by_title: defaultdict[str, dict[RecordingId, Recording]] = defaultdict(dict)
     for recording, _ in catalogue.recordings.values():
-        alike[title_key(recording.title or "")][recording.id] = recording
+        by_title[title_key(recording.title or "")][recording.id] = recording
     hits_of = {}
     for bundle in bundles:
-        recordings = alike.get(title_key(_title(bundle)), {})
+        recordings = by_title.get(title_key(_title(bundle)), {})
         releases = {name: [*catalogue.recordings[name][1].values()] for name in recordings}
         hits_of[_first_id(bundle)] = SiblingHits(
             dict(recordings), are_of_artist=True, releases=releases, fetched_at=catalogue.fetched_at
@@ -441,10 +441,10 @@ def bring_in(
     first = described(siblings[0][0])
     if not candidates:
         raise NothingFoundError(f"{first} is on no release")
-    counting = [sibling for sibling in candidates if not is_on_other_versions_only(sibling)]
-    if not counting:
+    same_version = [sibling for sibling in candidates if not is_on_other_versions_only(sibling)]
+    if not same_version:
         raise NothingFoundError(f"{first} is only on records of live takes, remixes or demos")
-    return tuple(counting)
+    return tuple(same_version)
 
 
 def stated_sibling_of(

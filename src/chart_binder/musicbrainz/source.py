@@ -196,8 +196,8 @@ def _unread(
 ) -> str | None:
     day = out_by(candidates)
     is_by_others = any(candidate.artist for candidate in candidates)  # one case per artist
-    early = sum(is_by_others or not is_much_later(recording, day) for recording in matches.unread)
-    texts = [matches.doubt, _MORE.format(early) if early else None]
+    count = sum(is_by_others or not is_much_later(recording, day) for recording in matches.unread)
+    texts = [matches.doubt, _MORE.format(count) if count else None]
     if matches.is_by_name and _is_of_no_such_version(candidates, tags):
         texts.append(f"no recording is known to be the version that {tags.title!r} names")
     return "; ".join(filter(None, texts)) or None

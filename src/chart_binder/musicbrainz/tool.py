@@ -263,11 +263,11 @@ def _of_years(request: _Request) -> Observation:
         )
     first, last = sorted((int(years[1]), int(years[2] or years[1])))
     groups, count = request.client.groups_of_years(request.artist_named, first, last)
-    by = f"by {request.artist_named} from {first} to {last}"
+    by_artist = f"by {request.artist_named} from {first} to {last}"
     if not groups:
-        return _nothing_found(f"official release group {by}")
+        return _nothing_found(f"official release group {by_artist}")
     ordered = sorted(groups, key=lambda group: (group.first_release_date or "", group.id))
-    return request.show([f"Release groups {by}: {count}"], map(_group_entry, ordered), count)
+    return request.show([f"Release groups {by_artist}: {count}"], map(_group_entry, ordered), count)
 
 
 def _relations(request: _Request) -> Observation:

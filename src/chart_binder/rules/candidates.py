@@ -360,14 +360,14 @@ def _bounds(releases: Sequence[Release]) -> tuple[PartialDate, PartialDate, Part
         timely = (release for release in releases if not is_before_its_time(release))
         dates_written = {release.date for release in timely if release.date}
         early -= dates_written
-    least = min(dates_written, default="")
-    while len(least) in _VAGUE_LENGTHS and any(
-        len(date) == _DAY_LENGTH and date.startswith(least) for date in dates_written
+    least_text = min(dates_written, default="")
+    while len(least_text) in _VAGUE_LENGTHS and any(
+        len(date) == _DAY_LENGTH and date.startswith(least_text) for date in dates_written
     ):
-        dates_written.remove(least)
-        least = min(dates_written)
+        dates_written.remove(least_text)
+        least_text = min(dates_written)
     # Dates of later years, months or days cannot be the earliest.
-    dates = [PartialDate.parse(date) for date in dates_written if date.startswith(least)]
+    dates = [PartialDate.parse(date) for date in dates_written if date.startswith(least_text)]
     since = min(dates, key=SPAN, default=UNKNOWN)
     by = since
     if since.first != since.last and dates:

@@ -194,10 +194,10 @@ def _with_undated_pressings(
     """
     singles = [work for work in works if work.role is Role.SINGLE]
     records = (*works, *compilations) if singles else ()
-    dated = [record.last for record in records if record.first > FIRST_DAY]
-    if not dated:
+    last_days = [record.last for record in records if record.first > FIRST_DAY]
+    if not last_days:
         return works
-    first = min(dated)
+    first = min(last_days)
     late = first + gap_years * _DAYS_A_YEAR
     if any(single.is_dated and single.last <= late for single in singles):
         return works
@@ -258,10 +258,10 @@ def _without_undated(
     if not undated:
         return works, []
     records = (*works, *soundtracks)
-    dated = [record.last for record in records if record.is_dated and record.last < LAST_DAY]
-    if not dated:
+    last_days = [record.last for record in records if record.is_dated and record.last < LAST_DAY]
+    if not last_days:
         return works, []
-    soonest = min(dated) + window
+    soonest = min(last_days) + window
     by_group_date = filter(None, map(with_group_date, undated))
     early = {work.id: work for work in by_group_date if work.first <= soonest}
     ignored = [work for work in undated if work.id not in early]

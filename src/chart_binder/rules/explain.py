@@ -116,11 +116,11 @@ def recordings_disagree(
     homes: dict[str, tuple[str, Sequence[RecordingCandidate]]] = {}
     for version in recordings.versions:
         candidates = candidates_of(version, contest.artist)
-        alone = build_contest(version, candidates, contest.bundle, contest.settings)
-        possible = possible_answers(alone)
+        of_version = build_contest(version, candidates, contest.bundle, contest.settings)
+        possible = possible_answers(of_version)
         if recordings.each_counts and not possible:
             homes[_NOWHERE] = describe(version), version
-        soundtracks = [] if alone.works else soundtracks_perhaps_first(alone.compilations)
+        soundtracks = [] if of_version.works else soundtracks_perhaps_first(of_version.compilations)
         for candidate in (*possible, *soundtracks):
             counts = candidate.role is not Role.COMPILATION or candidate in soundtracks
             is_chosen = chosen is not None and candidate.id == chosen.id
@@ -263,8 +263,8 @@ def _dates_that_matter_beside(
     """
     if not alone:
         return []
-    now = _answer(close, contest)
-    matter = {name for name, (first, *_) in changes.items() if first[1] != now}
+    answer_now = _answer(close, contest)
+    ids = {name for name, (first, *_) in changes.items() if first[1] != answer_now}
     names = [candidate.id for candidate in alone]
     combinations = product(*([day for day, _ in changes[name]] for name in names))
     for days in islice(combinations, _MAX_COMBINATIONS):
@@ -277,8 +277,8 @@ def _dates_that_matter_beside(
             vague = [record for record in tried if record.first != record.last]
             for record in vague:
                 if len([*islice(_changes(record, tried, contest), 2)]) > 1:
-                    matter.add(record.id)
-    return [candidate for candidate in close if candidate.id in matter and candidate not in alone]
+                    ids.add(record.id)
+    return [candidate for candidate in close if candidate.id in ids and candidate not in alone]
 
 
 def _changes(record: Candidate, close: Sequence[Candidate], contest: Contest) -> Iterator[_Change]:
@@ -390,15 +390,15 @@ def explain_losers_to_override(
         if bare_id(group := candidate.id) == crg:
             continue
         if isinstance(by_rules, Open):
-            alone = "the case is open"
+            outcome = "the case is open"
         elif by_rules.crg == group:
-            alone = "it would be this one"
+            outcome = "it would be this one"
         elif bare_id(by_rules.crg) == crg:
-            alone = "it would be that, too"
+            outcome = "it would be that, too"
         else:
-            alone = f"it would be {names[bare_id(by_rules.crg)]}"
+            outcome = f"it would be {names[bare_id(by_rules.crg)]}"
         dated = candidate.when if candidate.counts else _nothing_but_unofficial(candidate)
-        text = f"{candidate.kind} ({dated}): {choice} {alone}"
+        text = f"{candidate.kind} ({dated}): {choice} {outcome}"
         losers.append(Rival(group, candidate.title, text))
     others = (
         replace(rival, why_not=f"{choice} it does not count: {rival.why_not}")

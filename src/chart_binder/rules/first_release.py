@@ -138,20 +138,20 @@ def with_override(
     """
     crg = bare_id(override.crg_mbid or "")
     is_there = first is not None and bare_id(first.release_group_mbid or "none") == crg
-    sure = {
+    certain = {
         "year_certain": True, "because": override.because, "by": SaidBy.PERSON, "best_known": UNSET,
     }  # fmt: skip
     if override.first_date is None:
-        return replace(first, **sure) if first and is_there and not first.year_certain else first
+        return replace(first, **certain) if first and is_there and not first.year_certain else first
     date = PartialDate.parse(override.first_date)
     groups = {bare_id(record.mb_rg_id): record for record in bundle.groups}
-    dated = {mbid: _editions_of(group, date) for mbid, group in groups.items()}
-    carriers = {mbid: editions for mbid, editions in dated.items() if editions}
+    editions_by_id = {mbid: _editions_of(group, date) for mbid, group in groups.items()}
+    carriers = {mbid: editions for mbid, editions in editions_by_id.items() if editions}
     chosen = crg if crg and (crg in carriers or crg not in groups) else None
     if chosen is None or is_there:
-        near = first if first and is_overlapping(PartialDate.parse(first.date), date) else None
-        if near and (near.release_group_mbid or len(carriers) != 1):
-            return replace(near, date=date.text, **sure)
+        fitting = first if first and is_overlapping(PartialDate.parse(first.date), date) else None
+        if fitting and (fitting.release_group_mbid or len(carriers) != 1):
+            return replace(fitting, date=date.text, **certain)
         chosen = next(iter(carriers)) if len(carriers) == 1 else crg
     editions = carriers.get(chosen, ())
     release = next((copy for copy in editions if copy.mb_release_id == override.rr_mbid), None)
@@ -322,14 +322,14 @@ def _earliest_records(contest: Contest) -> Sequence[Candidate]:
     dated = [record for record in contest.candidates if record.first > FIRST_DAY and record.counts]
     works = [record for record in dated if not _is_compilation(record)]
     start = min([work.first for work in works], default=FIRST_DAY)
-    tried = {early.candidate.id for early in contest.early_compilations}
+    early_ids = {early.candidate.id for early in contest.early_compilations}
     dated = [
         candidate
         for candidate in dated
         if candidate.first == candidate.last
         or candidate.last < start
         or start == FIRST_DAY
-        or candidate.id in tried
+        or candidate.id in early_ids
         or not _is_compilation(candidate)
     ]
     if len(dated) <= 1:

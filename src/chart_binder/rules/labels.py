@@ -116,8 +116,8 @@ class Labels:
             has_artist = artist.strip() != "" and artist in remaining
         if has_artist:
             remaining, allowed = remaining.replace(artist, " ", 1), allowed | {"by"}
-        left = {*remaining.split()}
-        return left <= allowed and (has_artist or kind[-1] in left)
+        unexplained = {*remaining.split()}
+        return unexplained <= allowed and (has_artist or kind[-1] in unexplained)
 
     def label_of(self, identifier: str) -> str | None:
         """Return the label of an id, or None."""

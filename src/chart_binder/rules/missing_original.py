@@ -419,7 +419,7 @@ def _in_editions(case: YearCase) -> Iterator[str]:
     if early[:4] < case.year:
         yield f"a release is dated {early}, on a medium of later years: the first may be of then"
     is_any_work = case.is_any_work_of_the_year
-    telling = [
+    telling_copies = [
         (candidate, copy)
         for candidate, copy in _telling_copies(case.contest, date(int(case.year), 1, 1).toordinal())
         if copy.standing == "Promotion" or not is_any_work
@@ -427,7 +427,7 @@ def _in_editions(case: YearCase) -> Iterator[str]:
     unstated = ((candidate, copy) for candidate, copy in case.copies if copy.may_be_official)
     yield from sorted(
         f"{describe_unofficial(copy)} of {candidate.name} is of {copy.when}"
-        for candidate, copy in (*telling, *unstated)
+        for candidate, copy in (*telling_copies, *unstated)
         if copy.when.is_known and copy.when.text[:4] < case.year
     )
 

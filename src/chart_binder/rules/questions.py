@@ -201,11 +201,11 @@ def statuses_that_matter(
         if _is_relevant(candidate, release, until)
     ]
 
-    def changes_decision(few: Sequence[ReleaseId]) -> bool:
-        tried = with_groups(bundle, _with_status("Official", few))
+    def changes_decision(ids: Sequence[ReleaseId]) -> bool:
+        tried = with_groups(bundle, _with_status("Official", ids))
         return settle(tried) != crg
 
-    first = next((few for few in _subsets(relevant) if changes_decision(few)), None)
+    first = next((ids for ids in _subsets(relevant) if changes_decision(ids)), None)
     if first is None:
         return ()
     alone = [mbid for mbid in relevant[:_MAX_RELEASES_ALONE] if changes_decision((mbid,))]
@@ -216,8 +216,8 @@ def status_questions(
     unknown: UnknownStatuses, ids: Sequence[ReleaseId]
 ) -> tuple[DraftQuestion, ...]:
     """Return questions about the statuses of releases, one for each record and date."""
-    tried = (("official", ("Official",)), ("not official", ("Bootleg", "Promotion")))
-    answers = tried if len(unknown) <= _MAX_RELEASES_ALONE else ()
+    alternatives = (("official", ("Official",)), ("not official", ("Bootleg", "Promotion")))
+    answers = alternatives if len(unknown) <= _MAX_RELEASES_ALONE else ()
     questions: dict[str, list[tuple[Candidate, Release]]] = {}
     for candidate, release in map(unknown.__getitem__, ids):
         when = release.when.text or "undated"
@@ -342,9 +342,9 @@ def find_contradictions(
             copies.setdefault(group.mb_rg_id, []).append(group)
     contradictions: list[Contradiction] = []
     for candidate in candidates:
-        same = copies.get(candidate.id, ())
-        if len(same) > 1:
-            contradictions += _about_group(candidate, same)
+        descriptions = copies.get(candidate.id, ())
+        if len(descriptions) > 1:
+            contradictions += _about_group(candidate, descriptions)
         releases = candidate.group.editions
         if len({release.mb_release_id for release in releases}) < len(releases):
             contradictions += _about_releases(candidate)

@@ -256,8 +256,8 @@ def _version_test(bundle: EvidenceBundle, recordings: _Recordings) -> _TestWithR
 
 def _is_entered_twice(recording: RecordingCandidate, passing: _Recordings) -> bool:
     kind = recording.remarks.kind
-    same = [other for other in passing if other.remarks.kind == kind]
-    return bool(_isrcs([recording]) & _isrcs(same))
+    of_kind = [other for other in passing if other.remarks.kind == kind]
+    return bool(_isrcs([recording]) & _isrcs(of_kind))
 
 
 def title_wanted(bundle: EvidenceBundle) -> str:

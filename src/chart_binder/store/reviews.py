@@ -300,10 +300,10 @@ class Verdicts(StorePart):
         """Return every verdict on a decision, the newest first."""
         return tuple(self.histories([decision]).get(decision, ()))
 
-    def histories(self, of: Collection[str]) -> Mapping[str, Sequence[VerdictRecord]]:
-        """Return the verdicts on each decision that has any, the newest first."""
+    def histories(self, ids: Collection[str]) -> Mapping[str, Sequence[VerdictRecord]]:
+        """Return the verdicts on the decisions with these ids that have any, the newest first."""
         by_decision: dict[str, list[VerdictRecord]] = {}
-        for verdict in self._database.records(VerdictRecord, _OF_DECISIONS, {"ids": [*of]}):
+        for verdict in self._database.records(VerdictRecord, _OF_DECISIONS, {"ids": [*ids]}):
             by_decision.setdefault(verdict.decision_id, []).append(verdict)
         return by_decision
 

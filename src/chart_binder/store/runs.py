@@ -164,13 +164,13 @@ class Journal(StorePart):
         return self._all(writes.c.audio_hash == audio_hash)
 
     def _set_state(self, write: str, state: WriteState, changes: dict[str, str]) -> None:
-        moved = (
+        change = (
             sa.update(writes)
             .where(writes.c.id == write, writes.c.state.in_(_STATES_BEFORE[state]))
             .values(state=state, **changes)
         )
         with self._database.writing() as connection:
-            if connection.execute(moved).rowcount:
+            if connection.execute(change).rowcount:
                 return
         stored = self.get(write)
         actual = f"is {stored.state}" if stored else "is not kept"

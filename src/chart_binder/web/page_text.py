@@ -308,11 +308,11 @@ class _Element:
     texts: list[str] = field(default_factory=list)
 
     def add(self, name: str, value: object) -> None:
-        present = self.members.get(name)
-        if value and isinstance(present, list):
-            present.append(value)
+        old_value = self.members.get(name)
+        if value and isinstance(old_value, list):
+            old_value.append(value)
         elif value:
-            self.members[name] = value if present is None else [present, value]
+            self.members[name] = value if old_value is None else [old_value, value]
 
     @property
     def value(self) -> _Members | str:

@@ -101,11 +101,11 @@ def document_of(
 def _remarks_on_find(page: "WebPage", find: str) -> list[str]:
     words = _words(find)
     texts = map(fold, (page.title, *page.extract.blocks))
-    most = max(len(_matching_words(words, text, set(_WORD.findall(text)))) for text in texts)
+    most_words = max(len(_matching_words(words, text, set(_WORD.findall(text)))) for text in texts)
     quoted = repr(one_line(find, _LONGEST_FIND))
-    if not most and words:
+    if not most_words and words:
         return [f"(nothing on the page says {quoted})"]
-    return [f"(no passage has all the words of {quoted})"] if most < len(words) else []
+    return [f"(no passage has all the words of {quoted})"] if most_words < len(words) else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,13 +250,13 @@ def _ranks(pieces: Sequence[str], about: Sequence[str], find: Sequence[str]) -> 
     release = _rarity_sums([signs.release_words for signs in all_signs])
     # The question is when something first came out: early years count more.
     years = sorted({signs.year for signs in all_signs if signs.year})
-    early = {year: _EARLIEST_YEAR_RANK * 0.8**place for place, year in enumerate(years)}
+    year_ranks = {year: _EARLIEST_YEAR_RANK * 0.8**place for place, year in enumerate(years)}
     first = next((at for at, piece in enumerate(pieces) if piece.startswith("# ")), 0)
     box = _box_ranks(pieces, all_signs)
     ranks = []
     for at, (piece, signs) in enumerate(zip(pieces, all_signs, strict=True)):
         rank = 2.0 * topic[at] + dates[at] + 2.0 * min(topic[at], dates[at])
-        rank += min(release[at], _MOST_RELEASE_WORDS) + early.get(signs.year, 0.0)
+        rank += min(release[at], _MOST_RELEASE_WORDS) + year_ranks.get(signs.year, 0.0)
         rank *= 0.3 if signs.is_about_the_web else 1
         if first <= at < first + _OPENING:
             rank += _OPENING_RANK  # the opening says what the page is about

@@ -123,8 +123,8 @@ class _PinnedBackend(httpcore.NetworkBackend):
 
     def _connect(self, addresses: Sequence[Address], port: int) -> httpcore.NetworkStream:
         failure: Exception = httpcore.ConnectError("no address")
-        for tried, address in enumerate(addresses):
-            share_s = self._deadline.left_s / (len(addresses) - tried)
+        for index, address in enumerate(addresses):
+            share_s = self._deadline.left_s / (len(addresses) - index)
             try:
                 # With a timeout of 0 the socket would not wait at all.
                 return self._system.connect_tcp(str(address), port, max(share_s, 0.001))
