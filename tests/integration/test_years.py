@@ -156,7 +156,10 @@ def test_a_proposed_year_waits_beside_open_cases_and_accepting_it_keeps_the_year
         OllamaStandIn(answering(*[ANSWER] * 9)) as model,
     ):
         settings = asking(mb) | adjudicating(model, search, pages) | ALONE
-        canon("decide", *files, **settings).must_end(0)
+        canon("batch", home, **settings).must_end(0)
+        asked = canon("batch", home, "--ask-years", **settings)
+        asked.must_end(0, "; 2 proposed by a model, for you to accept", "next: canon review")
+        assert "proposed" not in canon("batch", home, "--ask-years", **settings).must_end(0).out
         canon("ls", "state:review,undecided").must_end(0)
         nothing = canon("review", "list", "--state=review,undecided").must_end(0)
         assert nothing.out == "nothing to look at\n"

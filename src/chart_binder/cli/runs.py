@@ -229,7 +229,11 @@ def next_call(found: Measures, paths: Sequence[str]) -> str:
     """Return the next command: to write the tags of `paths`, else to review what waits."""
     if found.earlier and paths and not found.tags:
         return output.canon_call("write", *paths)
-    if found.tags.get("refused") or any(map(found.states.get, WAITING_STATES)):
+    if (
+        found.tags.get("refused")
+        or found.years_proposed
+        or any(map(found.states.get, WAITING_STATES))
+    ):
         return output.canon_call("review")
     return output.canon_call("doctor") if found.causes.keys() & _SERVICES else ""
 
@@ -247,6 +251,8 @@ def measure_lines(found: Measures) -> Iterator[str]:
         certain += f" ({found.certain_undecided:,} of them undecided between release groups)"
     if count := found.first_releases.get("uncertain"):
         certain += f", {count:,} of an uncertain one"
+    if found.years_proposed:
+        certain += f"; {found.years_proposed:,} proposed by a model, for you to accept"
     yield from summary_line("first release", certain if found.first_releases else "")
     yield from summary_line("tags", output.count_text(found.tags, WORDS))
     yield from _reasons("not written", found, found.unwritten, _MAX_UNWRITTEN)

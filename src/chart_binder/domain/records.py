@@ -220,8 +220,9 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     `states` counts `files` and the `folders` that were unreadable or empty. `unsaved` files keep a
     model's earlier answer. `first_releases` counts files by whether the year is certain; `earlier`
     are files with a certain year before that of their tags, `certain_undecided` undecided files
-    with a certain year. `errors` and `unwritten` count similar messages under the first of them,
-    and `examples` has a file for each.
+    with a certain year; `years_proposed` are decided files for which a model newly proposed one.
+    `errors` and `unwritten` count similar messages under the first of them, and `examples` has a
+    file for each.
     """
 
     files: int = 0
@@ -236,6 +237,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     first_releases: Mapping[str, int] = {}
     earlier: int = 0
     certain_undecided: int = 0
+    years_proposed: int = 0
     causes: Mapping[str, int] = {}
     errors: Mapping[str, int] = {}
     unwritten: Mapping[str, int] = {}

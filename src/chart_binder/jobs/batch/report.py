@@ -18,7 +18,7 @@ from chart_binder.files import path_text
 from chart_binder.jobs.batch import AlbumResult
 from chart_binder.jobs.decision import Cause, FileOutcome, Stage, State
 from chart_binder.jobs.write import WriteReport, WriteStatus
-from chart_binder.llm.result import AdjudicationResult
+from chart_binder.llm.result import AdjudicationResult, Outcome
 
 _MAX_KINDS = 200
 _OTHER = "others"
@@ -30,7 +30,8 @@ _NOT_WRITTEN = (WriteStatus.REFUSED, WriteStatus.FAILED)
 _PREFIX = "canon_batch"
 _COUNTS = (
     "files", "folders", "resumed", "unsaved", "states", "decided_by", "rules", "tags",
-    "first_releases", "earlier", "certain_undecided", "causes",
+    "first_releases", "earlier", "certain_undecided", "years_proposed",
+    "causes",
 )  # fmt: skip
 """The counts of a `BatchTally` that are measures under the same name."""
 _DECIDED_BY = ("rules", "llm", "override")
@@ -93,6 +94,7 @@ class BatchTally:
     first_releases: Counter[str] = field(default_factory=Counter)
     earlier: int = 0
     certain_undecided: int = 0
+    years_proposed: int = 0
     causes: Counter[str] = field(default_factory=Counter)
     errors: MessageCounts = field(default_factory=MessageCounts)
     unwritten: MessageCounts = field(default_factory=MessageCounts)
@@ -182,9 +184,13 @@ class BatchTally:
             self.rules[decision.crg_rule] += 1
         if first := decision.first_release:
             self.first_releases["certain" if first.year_certain else "uncertain"] += 1
-            self.certain_undecided += first.year_certain and decision.state is not State.DECIDED
+            is_open = decision.state in (State.UNDECIDED, State.REVIEW)
+            self.certain_undecided += first.year_certain and is_open
             tagged = outcome.tagged_year
             self.earlier += first.year_certain and tagged is not None and first.year < tagged
+        answer = decision.year_answer
+        if answer and answer.outcome is Outcome.REVIEW and not outcome.is_resumed:
+            self.years_proposed += any(fact.verified for fact in answer.facts)
         if decision.cause:
             self.causes[decision.cause] += 1
         if decision.failure and not outcome.is_resumed:  # the earlier run reported it
