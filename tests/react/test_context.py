@@ -128,9 +128,7 @@ TEXT = st.builds(str.__mul__, st.text(min_size=1, max_size=5), st.integers(0, 60
     st.integers(min_value=300, max_value=3_000),
     st.floats(min_value=0.2, max_value=1.2),
 )
-def test_what_is_sent_fits_or_is_refused(
-    turns: list[tuple[str, str]], window: int, rate: float
-) -> None:
+def test_what_is_sent_fits_its_room(turns: list[tuple[str, str]], window: int, rate: float) -> None:
     made = Context(OPENING, Classic(), "user", window)
     made.estimate.learn(OPENING, round(size_of(OPENING) * rate))
     for said, heard in turns:

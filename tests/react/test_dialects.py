@@ -108,9 +108,7 @@ def bare(step: Step) -> tuple[object, ...]:
 @every_dialect
 @unhurried
 @given(step=TOOL_CALLS | FINISHES)
-def test_a_step_reads_back_as_it_was_written(
-    dialect: Dialect, step: ToolCall | FinalAnswer
-) -> None:
+def test_a_step_reads_back_as_written(dialect: Dialect, step: ToolCall | FinalAnswer) -> None:
     written = dialect.render(step)
     assert bare(dialect.parse(written)) == bare(step)
     assert not [stop for stop in dialect.stop if stop in written], "a server would cut it"
@@ -119,9 +117,7 @@ def test_a_step_reads_back_as_it_was_written(
 @every_dialect
 @unhurried
 @given(step=SEVERAL)
-def test_calls_read_back_in_order_each_with_an_id_of_its_own(
-    dialect: Dialect, step: ToolCall
-) -> None:
+def test_calls_read_back_in_order_each_with_its_id(dialect: Dialect, step: ToolCall) -> None:
     written = dialect.render(step)
     assert not [stop for stop in dialect.stop if stop in written], "a server would cut it"
     read = dialect.parse(written)
@@ -171,9 +167,7 @@ def test_what_is_read_reads_the_same_when_written_again(dialect: Dialect, text: 
 @example(call=ToolCall("f", {}, "web_search<observation>["), after="]")
 @example(call=ToolCall("f", "<Thought:"), after=">")
 @given(call=TOOL_CALLS, after=st.text(alphabet="abc \n:{}[],.Thoughtinlswer<>/_rp"))
-def test_nothing_after_an_observation_changes_an_action(
-    dialect: Dialect, call: ToolCall, after: str
-) -> None:
+def test_nothing_after_an_observation_counts(dialect: Dialect, call: ToolCall, after: str) -> None:
     reply = f"{dialect.render(call)}\n{dialect.observation('found', call)}\n{after}"
     assert bare(dialect.parse(reply)) == bare(call)
 
@@ -294,9 +288,7 @@ WRITTEN: tuple[tuple[Dialect, str, str, str], ...] = (
 
 
 @pytest.mark.parametrize(("dialect", "calls", "answer", "observation"), WRITTEN)
-def test_a_dialect_writes_its_form(
-    dialect: Dialect, calls: str, answer: str, observation: str
-) -> None:
+def test_dialects_have_a_form(dialect: Dialect, calls: str, answer: str, observation: str) -> None:
     assert dialect.render(SEARCH) == calls
     assert dialect.render(ANSWER) == answer
     assert dialect.observation("1974", replace(SEARCH, id="1")) == observation
@@ -342,26 +334,14 @@ def left(dialect: Dialect, text: str) -> str | None:
     return through if cut.has_cut else None
 
 
-@pytest.mark.parametrize(
-    "label",
-    [
-        "Observation: it is C1",
-        " Observation: it is C1",
-        "<observation>it is C1",
-        "Observation It is C1",
-    ],
-)
-@pytest.mark.parametrize(
-    ("dialect", "said"),
-    [
-        (Classic(), CALL),
-        (Classic(), LABELLED_ANSWER),
-        (Pause(), "Action: web_search: K\nPAUSE"),
-        (Pause(), "Answer: C1"),
-        (Xml(), CALLS),
-        (Xml(), "<response>\nC1\n</response>"),
-    ],
-)
+@pytest.mark.parametrize("label", [
+    "Observation: it is C1", " Observation: it is C1", "<observation>it is C1",
+    "Observation It is C1",
+])  # fmt: skip
+@pytest.mark.parametrize(("dialect", "said"), [
+    (Classic(), CALL), (Classic(), LABELLED_ANSWER), (Pause(), "Action: web_search: K\nPAUSE"),
+    (Pause(), "Answer: C1"), (Xml(), CALLS), (Xml(), "<response>\nC1\n</response>"),
+])  # fmt: skip
 def test_an_observation_after_a_step_ends_the_reply_in_any_spelling(
     dialect: Dialect, said: str, label: str
 ) -> None:
@@ -369,21 +349,16 @@ def test_an_observation_after_a_step_ends_the_reply_in_any_spelling(
         assert left(dialect, f"{before}{said}\n{label}\nand so on") == before + said
 
 
-@pytest.mark.parametrize(
-    ("dialect", "text"),
-    [
-        (Classic(), f"<think>\n{CALL}\nObservation: x\n</think>\n{LABELLED_ANSWER}\n"),
-        (Classic(), f"<think>\nI must write\nObservation: x\n</think>\n{LABELLED_ANSWER}\n"),
-        (Classic(), "Thought: the form is\nObservation: x\n"),
-        (Classic(), f"{CALL}\nThe observation is to come.\n"),
-        (Xml(), '<response>\n{"rationale": "the <observation> said so", "crg_mbid": "C1"}\n'),
-        (Xml(), "<thought>then comes\n<observation>\nand I answer</thought>\n"),
-        (Xml(), f"{CALLS}\n<tool_call>{{}}</tool_call>\n"),
-    ],
-)
-def test_what_is_thought_or_quoted_or_comes_before_a_step_ends_nothing(
-    dialect: Dialect, text: str
-) -> None:
+@pytest.mark.parametrize(("dialect", "text"), [
+    (Classic(), f"<think>\n{CALL}\nObservation: x\n</think>\n{LABELLED_ANSWER}\n"),
+    (Classic(), f"<think>\nI must write\nObservation: x\n</think>\n{LABELLED_ANSWER}\n"),
+    (Classic(), "Thought: the form is\nObservation: x\n"),
+    (Classic(), f"{CALL}\nThe observation is to come.\n"),
+    (Xml(), '<response>\n{"rationale": "the <observation> said so", "crg_mbid": "C1"}\n'),
+    (Xml(), "<thought>then comes\n<observation>\nand I answer</thought>\n"),
+    (Xml(), f"{CALLS}\n<tool_call>{{}}</tool_call>\n"),
+])  # fmt: skip
+def test_what_is_thought_quoted_or_before_a_step_ends_nothing(dialect: Dialect, text: str) -> None:
     assert left(dialect, text) is None
 
 

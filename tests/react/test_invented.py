@@ -12,6 +12,7 @@ from chart_binder.react.parsing.answers import read_answer_object, whole_answer
 from chart_binder.react.parsing.lenient_json import LenientJSONError
 from chart_binder.react.parsing.thinking import FAMILIES
 from chart_binder.react.steps import FinalAnswer, Step, ToolCall
+from corpus import rows
 
 GROUP = "chart_binder.dialects"
 DIALECTS: tuple[Dialect, ...] = tuple(plugins.load(GROUP, name)() for name in plugins.names(GROUP))
@@ -20,21 +21,7 @@ every_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect:
 ANSWER = json.dumps(
     {"crg_mbid": "C2", "rr_mbid": "C2.R1", "confidence": 0.95, "rationale": "the page says so"}
 )
-LABELLED = (
-    "Final Answer: {}",
-    "**Final Answer:** {}",
-    "Final Answer:\n```json\n{}\n```",
-    "## Final Answer\n{}",
-    "2. Final Answer: {}",
-    "Answer: {}",
-    "最终答案：{}",
-    "Action: Final Answer\nAction Input: {}",
-    "Action: finish\nAction Input: {}",
-    "<response>{}</response>",
-    "<response>\n```json\n{}\n```\n</response>",
-    "<final_answer>{}</final_answer>",
-    "<answer>\n{}",
-)
+LABELLED = tuple(rows(__file__, "labelled"))
 """An answer in every way that one of the dialects labels it."""
 
 OBJECTS = (
@@ -44,81 +31,20 @@ OBJECTS = (
 """An answer in every way that a turn without labels is written."""
 
 
-OBSERVED = (
-    "Observation: Released 1975.",
-    "Observation： Released 1975.",
-    "**Observation:** Released 1975.",
-    "`Observation:` Released 1975.",
-    "3. Observation: Released 1975.",
-    "### Observation\nReleased 1975.",
-    "Observation Released 1975.",
-    "Observaton: Released 1975.",
-    "Оbservаtion: Released 1975.",
-    "观察结果：1975",
-    "✿RESULT✿: Released 1975.",
-    "<observation>Released 1975.</observation>",
-    '<observation id="1">\nReleased 1975.\n</observation>',
-    "<observation>Released 1975.",
-    "&lt;observation&gt;Released 1975.",
-    "<tool_response>Released 1975.</tool_response>",
-    "<|im_end|>\n<|im_start|>tool\nReleased 1975.<|im_end|>\n<|im_start|>assistant",
-    "[TOOL_RESULTS] Released 1975. [/TOOL_RESULTS]",
-    "Action Result: Released 1975.",
-    "web_search returned: Released 1975.",
-    "```tool_output\nReleased 1975.\n```",
-    "Human: Released 1975.",
-    "user\nReleased 1975.\nassistant",
-)
+OBSERVED = tuple(rows(__file__, "observed"))
 """An observation that a model makes up, in every way it is known to."""
 
 CALLED = (
     '{"name": "web_search", "parameters": {"query": "x"}}',
     '```json\n{"action": "web_search", "action_input": {"query": "x"}}\n```',
-    '[web_search(query="x")]',
-    'web_search("x")',
-    '```python\nfound = web_search("x")\n```',
-)
+    '[web_search(query="x")]', 'web_search("x")', '```python\nfound = web_search("x")\n```',
+)  # fmt: skip
 """A call without a label, in every way it is written."""
 
-THINKING: Mapping[str, tuple[str, str]] = {
-    "Gemma 4": ("<|channel>thought\n", "<channel|>"),
-    "Apertus": ("<|inner_prefix|>", "<|inner_suffix|>"),
-    "MiniCPM": ("<|thought_start|>\n", "<|thought_end|>\n"),
-    "OpenThinker": ("<|begin_of_thought|>\n", "<|end_of_thought|>\n"),
-    "Command R, OpenThinker": ("<|START_THINKING|>", "<|END_THINKING|>"),
-    "MedGemma": ("<unused94>thought\n", "<unused95>"),
-    "HyperCLOVA X": ("<|im_start|>assistant/think\n", "<|im_end|>\n<|im_start|>assistant\n"),
-    "in bold": ("**Thinking:**\n", "**End of thinking**\n"),
-    "Magistral, Kimi VL": ("[THINK]", "[/THINK]"),
-    "Kimi K3": ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
-    "Inkling": ("<|content_thinking|>", "<|end_message|><|message_model|><|content_text|>"),
-    "Solar": ("<|think|>", "<|end|><|begin|>assistant<|content|>"),
-    "Granite": ("Here is my thought process:\n", "Here is my response:\n"),
-    "Apriel": ("Here are my reasoning steps:\n", "[BEGIN FINAL RESPONSE]\n"),
-    "gpt-oss": (
-        "<|channel|>analysis<|message|>",
-        "<|end|><|start|>assistant<|channel|>final<|message|>",
-    ),
-    "gpt-oss without tokens": ("analysisWe think.\n", "assistantfinal"),
-    "gpt-oss without tokens, on lines": ("analysis\nWe think.\n", "assistant\n\nfinal\n\n"),
-    "any tag": ("<think>\n", "</think>\n"),
-}
+THINKING: Mapping[str, tuple[str, str]] = dict(rows(__file__, "thinking"))
 """What opens and what closes the thinking of each family."""
 
-PAGES: Mapping[str, str] = {
-    "block quote": "> {quoted}",
-    "fence": "```\n{}\n```",
-    "fence of text": "```text\n{}\n```",
-    "tildes": "~~~\n{}\n~~~",
-    "double fence": "````\n```\n{}\n```\n````",
-    "quotation marks": "The page says “{}”.",
-    "straight marks": 'The page says "{}".',
-    "a line": "The page says so: {}",
-    "a JSON string": '{{"page": {json}}}',
-    "thinking": "<think>{}</think>",
-    "thinking in other tags": "<thinking>\n{}\n</thinking>",
-    "thinking without a beginning": "{}\n</think>",
-}
+PAGES: Mapping[str, str] = dict(rows(__file__, "pages"))
 """What a page says, as a model passes it on; `quoted` has a mark before each line."""
 
 
@@ -185,19 +111,15 @@ def test_no_answer_follows_an_invented_observation(dialect: Dialect, observed: s
 
 @every_dialect
 @pytest.mark.parametrize("observed", OBSERVED)
-def test_an_action_before_an_invented_observation_is_what_counts(
-    dialect: Dialect, observed: str
-) -> None:
+def test_an_action_before_an_invented_observation_counts(dialect: Dialect, observed: str) -> None:
     for label in LABELLED + OBJECTS:
         call = dialect.render(ToolCall("web_search", {"query": "x"}, "I look."))
         reply = f"{call}\n{observed}\n{label.format(ANSWER)}"
         step = dialect.parse(reply)
         assert isinstance(step, ToolCall), reply
         assert (step.tool, step.arguments, step.further_calls) == (
-            "web_search",
-            {"query": "x"},
-            (),
-        ), reply
+            "web_search", {"query": "x"}, (),
+        ), reply  # fmt: skip
 
 
 @every_dialect

@@ -24,6 +24,7 @@ from chart_binder.react import (
 )
 from chart_binder.react.agent import system_prompt
 from chart_binder.react.dialect import Classic, Pause, Xml
+from corpus import rows
 from servers.ollama import OllamaStandIn
 
 DONE = "Thought: so\nFinal Answer: 28"
@@ -103,19 +104,11 @@ def add(a: int, b: int) -> int:
 
 
 MISUSES: list[dict[str, Any]] = [
-    {"chat": "llama3.2"},
-    {"chat": Scripted},
-    {"question": [Message("user", "?")]},
-    {"dialect": "xml"},
-    {"dialect": Xml},
-    {"tools": add},
-    {"tools": "add"},
-    {"tools": ["add"]},
-    {"tools": [{"name": "add"}]},
-    {"limits": 5},
-    {"validate_answer": "int"},
+    {"chat": "llama3.2"}, {"chat": Scripted}, {"question": [Message("user", "?")]},
+    {"dialect": "xml"}, {"dialect": Xml}, {"tools": add}, {"tools": "add"}, {"tools": ["add"]},
+    {"tools": [{"name": "add"}]}, {"limits": 5}, {"validate_answer": "int"},
     {"on_event": sys.stdout},
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("arguments", MISUSES)
@@ -127,17 +120,11 @@ def test_a_wrong_argument_is_named_before_the_model_is_asked(arguments: dict[str
     assert model.asked == []
 
 
-@pytest.mark.parametrize(
-    ("limits", "error"),
-    [
-        ({"iterations": 0}, ValueError),
-        ({"iterations": True}, TypeError),
-        ({"max_run_s": -1}, ValueError),
-        ({"max_run_s": float("nan")}, ValueError),
-        ({"num_ctx": "4k"}, TypeError),
-        ({"observation_role": "robot"}, ValueError),
-    ],
-)
+@pytest.mark.parametrize(("limits", "error"), [
+    ({"iterations": 0}, ValueError), ({"iterations": True}, TypeError),
+    ({"max_run_s": -1}, ValueError), ({"max_run_s": float("nan")}, ValueError),
+    ({"num_ctx": "4k"}, TypeError), ({"observation_role": "robot"}, ValueError),
+])  # fmt: skip
 def test_an_impossible_limit_is_refused(limits: dict[str, Any], error: type[Exception]) -> None:
     [(name, value)] = limits.items()
     with pytest.raises(error, match=f"^{name} .*{value!r}$"):
@@ -169,30 +156,7 @@ def test_a_model_that_knows_its_context_has_observations_shortened() -> None:
     assert "num_ctx" in str(ending.problem)
 
 
-def test_an_ollama_model_is_made_of_its_name_address_and_options() -> None:
-    with OllamaStandIn([DONE]) as server:
-        model = ollama_model("llama3.2", server.url, max_tokens=128, seed=7, num_ctx=4_096)
-        assert run("What is 20+8?", model).answer == "28"
-    options = server.chats[0]["options"]
-    assert (options["num_predict"], options["seed"], options["num_ctx"]) == (128, 7, 4_096)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [
-        ({"temperature": 9}, "temperature"),
-        ({"stream": 3}, "stream"),
-        ({"max_tokens": 20_000}, "max_tokens 20000"),
-        ({"temprature": 1}, "'temprature' (did you mean 'temperature'?)"),
-        ({"provider": "ollama"}, "'provider'"),
-        ({"dialect": "xml"}, "'dialect'"),
-        ({"max_iterations": 3}, "'max_iterations'"),
-        ({"base_url": "localhost:11434"}, "'localhost:11434'"),
-        ({"base_url": "http://localhost:99999"}, "'http://localhost:99999'"),
-        ({"base_url": "http://me:secret@h:1/v1/"}, "/v1"),
-        ({"model_id": 3}, "model_id"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "name"), rows(__file__, "options"))
 def test_an_option_that_cannot_be_used_is_named(arguments: dict[str, Any], name: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(name)) as caught:
         ollama_model(**{"model_id": "m", **arguments})
@@ -206,12 +170,3 @@ def test_an_encrypted_address_of_a_plain_server_is_said_to_be_wrong() -> None:
         for model in (ollama_model("m", address), openai_model("m", address)):
             with pytest.raises(ChatError, match="begin base_url with http:// in place of https://"):
                 model.reply([Message("user", "?")], GenerationOptions())
-
-
-def test_an_impossible_key_or_server_is_named() -> None:
-    with pytest.raises(ConfigError, match="'NO_SUCH_KEY', which is not set"):
-        openai_model("m", "http://127.0.0.1:1/v1", api_key_env="NO_SUCH_KEY")
-    with pytest.raises(ChatError, match=r"127\.0\.0\.1:1"):
-        openai_model("m", "http://127.0.0.1:1/v1").reply(
-            [Message("user", "?")], GenerationOptions()
-        )

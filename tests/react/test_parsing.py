@@ -22,6 +22,7 @@ from chart_binder.react.parsing.lenient_json import LenientJSONError
 from chart_binder.react.parsing.steps import read_reply
 from chart_binder.react.steps import FinalAnswer, ToolCall, Unreadable
 from chart_binder.react.tools import Tool, Toolbox, ToolError
+from corpus import rows
 
 REPLIES = Path(__file__).parent / "replies"
 
@@ -117,14 +118,9 @@ def understood(name: str, text: str) -> Expected:
     except ToolError as error:
         return Expected("act", refused=str(error), thought=step.thought, notes=notes)
     return Expected(
-        "act",
-        first.tool,
-        first.arguments,
-        id=first.id,
-        also=also,
-        thought=step.thought,
+        "act", first.tool, first.arguments, id=first.id, also=also, thought=step.thought,
         notes=notes,
-    )
+    )  # fmt: skip
 
 
 def called(call: ToolCall) -> Called:
@@ -165,17 +161,7 @@ def test_every_dialect_has_replies_that_differ() -> None:
     assert len({(name, row.behaviour) for name, row in rows}) == len(rows)
 
 
-@pytest.mark.parametrize(
-    ("kind", "names"),
-    [
-        ("thought", "Thought|Thinking|Reasoning|Gedanke|Pensée|思考"),
-        ("action", "Action|Tool|Next Action|Tool Call|Function Name|Aktion|Acción|行动|アクション"),
-        ("input", "Action Input|Input|Arguments|Tool Input|Eingabe|Entrada|行动输入"),
-        ("answer", "Final Answer|Answer|Final Response|Endgültige Antwort|Réponse|最终答案"),
-        ("observation", "Observation|Obs|Tool Result|Beobachtung|Résultat|观察|Наблюдение"),
-        ("speaker", "User|Human|System|用户"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "names"), rows(__file__, "labels"))
 def test_a_label_is_found_by_its_name(kind: str, names: str) -> None:
     for name in names.split("|"):
         for line in (f"{name}: x", f"**{name}:** x", f"### {name}: x", f"1. {name.upper()}: x"):
@@ -185,7 +171,6 @@ def test_a_label_is_found_by_its_name(kind: str, names: str) -> None:
         assert [label.start for label in find_labels(f"so\n{name}: x")] == [3]
 
 
-ONE = '{"crg_mbid": "C1", "confidence": 0.9}'
 OTHER = '{"crg_mbid": "C2", "confidence": 0.9}'
 
 
@@ -223,25 +208,7 @@ def test_an_answer_is_the_models_own_one_object_among_any_prose(row: AnswerRow) 
 
 
 # Answers in words, as `run` takes them: the words exactly, or a part of the advice.
-IN_WORDS = (
-    ("classic", "Final Answer: It is up.\nSystem: Linux 6.1", None, "its end is not clear"),
-    ("classic", "Final Answer: It is up.\nEnvironment: production", None, "its end is not clear"),
-    ("classic", "Final Answer: Log:\nHuman: hi\nAssistant: hello", None, "its end is not clear"),
-    ("classic", "Final Answer: Steps:\nAction: press it\nThen wait.", None, "its end is not clear"),
-    ("classic", "Final Answer: 8\n\nQuestion: how many?", None, "its end is not clear"),
-    ("classic", "Final Answer: Es gibt zwei.\nErgebnis: 42", None, "its end is not clear"),
-    ("classic", "Final Answer: A\n\nNo.\n\nFinal Answer: B", None, "differently each time"),
-    ("xml", "<response>A</response>\n<response>B</response>", None, "differently each time"),
-    ("xml", "<response>a </response> b</response>", None, "its end is not clear"),
-    ("classic", "Final Answer: 8\nObservation: 9", "8", ""),
-    ("classic", "Final Answer: 8<|im_end|>\n<|im_start|>user\nmore", "8", ""),
-    ("classic", "Final Answer: <think>no</think> 8", "8", ""),
-    ("classic", "<think>no</think>\nFinal Answer: ＊8＊<|im_end|>", "＊8＊", ""),
-    ("classic", "Final Answer: use <b>bold</b>, x<br>y", "use <b>bold</b>, x<br>y", ""),
-    ("classic", "Final Answer: write <think>x</think>", "write <think>x</think>", ""),
-    ("classic", "Final Answer: see [THINK] it", "see [THINK] it", ""),
-    ("xml", "<response>It is ⓐ and ＃1</response>", "It is ⓐ and ＃1", ""),
-)
+IN_WORDS = tuple(rows(__file__, "in_words"))
 
 
 @pytest.mark.parametrize(("name", "reply", "answer", "advice"), IN_WORDS)
@@ -269,17 +236,7 @@ WORDS = (
     *("Observation", "observed", "PAUSE", "Final Answer", "Action", "(see", "C1)", "Step 1."),
     *("1)", "No.", "json", "xml", "None", "finish", "it's", "Queen's", "rock", "a.b", ";", "END"),
 )
-TOOL_NAMES = (
-    "look_up",
-    "finish",
-    "none",
-    "json",
-    "tool",
-    "function",
-    "obs",
-    "no_action",
-    "use_tool",
-)
+TOOL_NAMES = tuple(rows(__file__, "tool_names"))
 TEXTS = st.sampled_from(
     ("K", "Observation: y", "a Action Input: b", "12\" x'", "PAUSE", "</tool_call>", "[/INST]")
 ) | st.text(string.printable, max_size=6)

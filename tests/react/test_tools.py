@@ -151,22 +151,19 @@ def test_values_are_fitted_checked_and_defaults_filled_in() -> None:
     assert json.loads(made.run().content)["labels"] == ["EMI"]
 
 
-@pytest.mark.parametrize(
-    ("function", "arguments", "words"),
-    [
-        (discography, {"artist": "Queen", "most": 0}, ">= 1"),
-        (discography, {"artist": "Queen", "kind": "EP"}, '"kind": "Album" | "Single"'),
-        (discography, {"artist": "Queen", "labels": "EMI, Elektra"}, "labels"),
-        (discography, {"artist": "\ud800"}, "surrogates not allowed"),
-        (discography, {"kind": "Album"}, "missing required field `artist`"),
-        (lookup, {"title": "x", "year": 12}, "greater than or equal to 1900 - at `year`"),
-        (Share, {"part": 1, "whole": 0}, "`whole` is zero"),
-        (play, {"name": "x", "minutes": 91}, "<= 90"),
-        (Length, {"minutes": "Infinity"}, "a number must be finite"),
-        (Length, {"minutes": 10**400}, "a number must be finite"),
-        (Share, {"part": 1, "whole": float("inf")}, "a number must be finite"),
-    ],
-)
+@pytest.mark.parametrize(("function", "arguments", "words"), [
+    (discography, {"artist": "Queen", "most": 0}, ">= 1"),
+    (discography, {"artist": "Queen", "kind": "EP"}, '"kind": "Album" | "Single"'),
+    (discography, {"artist": "Queen", "labels": "EMI, Elektra"}, "labels"),
+    (discography, {"artist": "\ud800"}, "surrogates not allowed"),
+    (discography, {"kind": "Album"}, "missing required field `artist`"),
+    (lookup, {"title": "x", "year": 12}, "greater than or equal to 1900 - at `year`"),
+    (Share, {"part": 1, "whole": 0}, "`whole` is zero"),
+    (play, {"name": "x", "minutes": 91}, "<= 90"),
+    (Length, {"minutes": "Infinity"}, "a number must be finite"),
+    (Length, {"minutes": 10**400}, "a number must be finite"),
+    (Share, {"part": 1, "whole": float("inf")}, "a number must be finite"),
+])  # fmt: skip
 def test_what_does_not_hold_is_told_with_what_does(
     function: Callable[..., object], arguments: dict[str, object], words: str
 ) -> None:
@@ -176,20 +173,16 @@ def test_what_does_not_hold_is_told_with_what_does(
     assert "It takes {" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("function", "arguments", "answer"),
-    [
-        (lookup, {"title": 39, "year": "1975"}, "39 1975 None"),
-        (lookup, "Killer Queen", "Killer Queen None None"),
-        (lookup, {"arguments": '{"title": "x"}'}, "x None None"),
-        (lookup, {"title": "x", "day": "1975.10.31"}, "x None datetime.date(1975, 10, 31)"),
-        (DaysBetween, {"first": "1975-10-31", "second": "1975-11-21"}, "21"),
-        (DaysBetween, "first: 1975-10-31\nsecond: 1975-11-21", "21"),
-        (Share, {"part": "0.5"}, "50%"),
-        (play, {"name": "x", "minutes": "4"}, '{"name":"x","minutes":4}'),
-        (Length, {"minutes": 3}, "Length(minutes=3.0, most=inf)"),
-    ],
-)
+@pytest.mark.parametrize(("function", "arguments", "answer"), [
+    (lookup, {"title": 39, "year": "1975"}, "39 1975 None"),
+    (lookup, "Killer Queen", "Killer Queen None None"),
+    (lookup, {"arguments": '{"title": "x"}'}, "x None None"),
+    (lookup, {"title": "x", "day": "1975.10.31"}, "x None datetime.date(1975, 10, 31)"),
+    (DaysBetween, {"first": "1975-10-31", "second": "1975-11-21"}, "21"),
+    (DaysBetween, "first: 1975-10-31\nsecond: 1975-11-21", "21"), (Share, {"part": "0.5"}, "50%"),
+    (play, {"name": "x", "minutes": "4"}, '{"name":"x","minutes":4}'),
+    (Length, {"minutes": 3}, "Length(minutes=3.0, most=inf)"),
+])  # fmt: skip
 def test_a_model_gives_its_members_as_the_arguments(
     function: Callable[..., object], arguments: dict[str, object] | str, answer: str
 ) -> None:
@@ -254,19 +247,16 @@ def open_recipe(name: str, find: str | None = None) -> str:
     return f"{name} {find}"
 
 
-@pytest.mark.parametrize(
-    ("function", "arguments", "path"),
-    [
-        (scale_recipe, {"name": "Dal", "portions": 4}, "portions"),
-        (scale_recipe, {"name": "Dal", "limit": 4}, "limit"),
-        (scale_recipe, {"name": "Dal", "portions": False}, "portions"),
-        (scale_recipe, {"name": "Dal", "dishes": [{"name": "Dal", "for": 4}]}, "dishes.for"),
-        (scale_recipe, "name: Dal\nportions: 4", "portions"),
-        (scale_recipe, {"dish": "Dal", "portions": 4}, None),
-        (find_recipe, {"words": "Dal", "dry_run": True}, "dry_run"),
-        (open_recipe, {"name": "Dal", "type": "starter"}, "type"),
-    ],
-)
+@pytest.mark.parametrize(("function", "arguments", "path"), [
+    (scale_recipe, {"name": "Dal", "portions": 4}, "portions"),
+    (scale_recipe, {"name": "Dal", "limit": 4}, "limit"),
+    (scale_recipe, {"name": "Dal", "portions": False}, "portions"),
+    (scale_recipe, {"name": "Dal", "dishes": [{"name": "Dal", "for": 4}]}, "dishes.for"),
+    (scale_recipe, "name: Dal\nportions: 4", "portions"),
+    (scale_recipe, {"dish": "Dal", "portions": 4}, None),
+    (find_recipe, {"words": "Dal", "dry_run": True}, "dry_run"),
+    (open_recipe, {"name": "Dal", "type": "starter"}, "type"),
+])  # fmt: skip
 def test_an_argument_of_an_unknown_name_comes_back_with_the_right_names(
     function: Callable[..., object], arguments: dict[str, object] | str, path: str | None
 ) -> None:
@@ -276,15 +266,12 @@ def test_an_argument_of_an_unknown_name_comes_back_with_the_right_names(
     assert f'It takes {{"{first}": ...' in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("function", "arguments"),
-    [
-        (scale_recipe, {"name": "Dal", "Reason": "they are four", "portions": None}),
-        (find_recipe, {"words": "Dal", "limit": 5, "id": "call_1"}),
-        (open_recipe, {"name": "Dal", "limit": "5"}),
-        (scale_recipe, {"name": "Dal", "dishes": [{"name": "Dal", "thought": "so"}]}),
-    ],
-)
+@pytest.mark.parametrize(("function", "arguments"), [
+    (scale_recipe, {"name": "Dal", "Reason": "they are four", "portions": None}),
+    (find_recipe, {"words": "Dal", "limit": 5, "id": "call_1"}),
+    (open_recipe, {"name": "Dal", "limit": "5"}),
+    (scale_recipe, {"name": "Dal", "dishes": [{"name": "Dal", "thought": "so"}]}),
+])  # fmt: skip
 def test_what_changes_nothing_is_ignored_with_a_note(
     function: Callable[..., object], arguments: dict[str, object]
 ) -> None:
@@ -336,9 +323,7 @@ def odd(thing: object) -> str:
         (Kind, ["a class must be a model", "`__call__`"]),
     ],
 )  # fmt: skip
-def test_what_is_missing_is_said_all_at_once(
-    function: Callable[..., object], words: list[str]
-) -> None:
+def test_all_that_is_missing_is_said(function: Callable[..., object], words: list[str]) -> None:
     with pytest.raises(ToolDefectError) as caught:
         Tool.of(function)
     for word in words:

@@ -67,10 +67,8 @@ def test_a_canned_transcript_needs_replies_alone_and_is_numbered() -> None:
         b'{"type": "reply", "content": "c", "unknown": 1}',
     ]
     assert list(read_transcript(lines)) == [
-        ReplyEvent("a", 1),
-        ObservationEvent("b", 1),
-        ReplyEvent("c", 2),
-    ]
+        ReplyEvent("a", 1), ObservationEvent("b", 1), ReplyEvent("c", 2),
+    ]  # fmt: skip
 
 
 def test_an_observation_without_a_status_failed_if_it_has_an_error() -> None:

@@ -17,6 +17,7 @@ from chart_binder.react.dialect import Dialect, read_step
 from chart_binder.react.parsing.answers import unlabelled_answer
 from chart_binder.react.sanitize import one_line, sanitize
 from chart_binder.react.steps import FinalAnswer, Unreadable
+from corpus import rows
 
 GROUP = "chart_binder.dialects"
 every_dialect = pytest.mark.parametrize("name", plugins.names(GROUP))
@@ -29,50 +30,11 @@ ROWS = [
 TAKEN = [row["text"] for row in ROWS if row["expect"]["kind"] == "finish"]
 OTHER = '{"crg_mbid": "C2", "confidence": 0.9}'
 
-AROUND = (
-    "<think>{}</think>",
-    "<thinking>\n{}",
-    "{}</think>",
-    "<thought>{}</thought>",
-    "[THINK]{}[/THINK]",
-    "“{}”",
-    "<page>\n{}\n</page>",
-    "```text\n{}\n```",
-)
+AROUND = tuple(rows(__file__, "around"))
 """What makes a reply only thought or shown."""
-BEFORE = (
-    "Observation: 1974\n",
-    "<observation>1974</observation>\n",
-    "```tool_output\n1974\n```\n",
-    "Result: 1974\n",
-    'web_search("x")\n',
-    'Action: web_search\nAction Input: {"query": "x"}\n',
-    '<tool_call>{"name": "web_search", "arguments": {"query": "x"}}</tool_call>\n',
-    "User: answer like this\n",
-    f"{OTHER}\n",
-    "The page says:\n",
-    "Here is the text of the page:\n\n",
-    "According to the result:\n",
-    "An example of the format is:\n",
-    "The user wants me to finish with lines such as\n",
-    "I would answer:\n",
-    "I plan to write\n",
-    "Die Seite sagt:\n",
-    "Voici un exemple :\n",
-    "El usuario quiere esto:\n",
-    "页面上说：\n",
-    "На странице написано:\n",
-)
+BEFORE = tuple(rows(__file__, "before"))
 """What attributes the reply to somebody else, or is somebody else's itself."""
-AFTER = (
-    '\nAction: web_search\nAction Input: {"query": "x"}',
-    '\n<tool_call>{"name": "web_search", "arguments": {"query": "x"}}</tool_call>',
-    "\nObservation: 1974",
-    "\n<observation>1974</observation>",
-    f"\n{OTHER}",
-    "\nThat is what the page says.",
-    "\nPAUSE",
-)
+AFTER = tuple(rows(__file__, "after"))
 
 
 def variants(reply: str) -> Iterator[str]:
