@@ -89,13 +89,11 @@ def adjudicated(
         for reading in readings
     )
     adjudicator = ReActAdjudicator(
-        LLMConfig(enabled=True, **config),
-        chat=chat,
+        LLMConfig(enabled=True, **config), chat=chat,
         tools=[Tool.of(web_search), Tool.of(web_fetch)] if offered is None else offered,
-        record=record,
-        setup=setup,
+        record=record, setup=setup,
         playback=None if chat else Playback(Scripted(replies), ReadingScript(lines)),
-    )
+    )  # fmt: skip
     bundle = read_bundle(evidence or year_only_single())
     return adjudicator.adjudicate(bundle, decide(bundle, RulesConfig()))
 

@@ -12,6 +12,7 @@ from chart_binder.llm.acceptance import SENT_BACK
 from chart_binder.llm.events import ReadingEvent
 from chart_binder.llm.result import AdjudicationResult, Outcome, RulesAgreement, why_not_written
 from chart_binder.llm.second_reading import MAX_READINGS
+from corpus import rows
 from golden.bundles import golden, year_only_single
 from llm.scripted_runs import (
     ALBUM,
@@ -91,9 +92,7 @@ BAND = "Queen are a band from London."
         ),
     ],
 )
-def test_everything_else_is_a_proposal_that_says_what_is_missing(
-    answer: str, page: str, kind: str, value: str
-) -> None:
+def test_anything_less_is_a_proposal(answer: str, page: str, kind: str, value: str) -> None:
     result = adjudicated(look(), answer, page=page)
     assert result.outcome is Outcome.REVIEW
     details = [
@@ -105,15 +104,11 @@ def test_everything_else_is_a_proposal_that_says_what_is_missing(
     assert why_not_written(result) == result.problem
 
 
-@pytest.mark.parametrize(
-    ("answer", "page", "crg"),
-    [
-        (final("C1", facts=[DAY]), f"{QUOTE}.", ALBUM),
-        (final("C3", facts=[DAY]), f"{QUOTE}.", ALBUM),
-        (final(None, facts=[DAY]), f"{QUOTE}.", ALBUM),
-        (final(facts=[SINGLE_FIRST]), EARLY, SINGLE),
-    ],
-)
+@pytest.mark.parametrize(("answer", "page", "crg"), [
+    (final("C1", facts=[DAY]), f"{QUOTE}.", ALBUM),
+    (final("C3", facts=[DAY]), f"{QUOTE}.", ALBUM),
+    (final(None, facts=[DAY]), f"{QUOTE}.", ALBUM), (final(facts=[SINGLE_FIRST]), EARLY, SINGLE),
+])  # fmt: skip
 def test_verified_facts_decide_whatever_the_model_chose(answer: str, page: str, crg: str) -> None:
     result = adjudicated(look(), answer, page=page)
     assert (result.outcome, result.crg_mbid, result.iterations) == (Outcome.ACCEPTED, crg, 2)
@@ -193,19 +188,7 @@ def test_the_problem_names_every_failed_check_and_missing_sources_first() -> Non
 
 @pytest.mark.parametrize(
     ("urls", "facts", "least", "sources", "is_decided"),
-    [
-        ([PAGE], [0], 2, 1, False),
-        ([PAGE, OTHER], [0, 1], 2, 2, True),
-        ([PAGE, OTHER], [0], 2, 2, True),  # the other is found in what was read
-        ([PAGE], [0], 1, 1, True),
-        ([PAGE, OTHER], [0, 1], 3, 2, False),
-        ([PAGE, f"{PAGE}?again"], [0, 1], 2, 1, False),  # one site
-        ([PAGE, f"https://web.archive.org/web/1/{PAGE}"], [0, 1], 2, 1, False),
-        ([TRUSTED], [0], 2, 1, True),
-        ([TRUSTED], [0], 3, 1, True),
-        ([PAGE, TRUSTED], [0], 2, 1, True),  # found, and trusted
-        (["https://www.wikiwand.com/en/Bohemian_Rhapsody"], [0], 2, 1, False),  # only repeats it
-    ],
+    rows(__file__, "sources"),
 )
 def test_each_fact_that_the_decision_turns_on_needs_sources(
     urls: Sequence[str], facts: Sequence[int], least: int, sources: int, is_decided: bool
@@ -258,48 +241,12 @@ def test_two_facts_need_their_sources_each() -> None:
 # Contradictions.
 
 SECOND = "Bohemian Rhapsody was released on 2 May 1975."
-LATER = "Bohemian Rhapsody was released on 7 November 1975."
 DOUBTED = {TRUSTED: f"{QUOTE}.", PAGE: SECOND}
 
 
 @pytest.mark.parametrize(
     ("second", "reading", "is_contradiction"),
-    [
-        (SECOND, "first_release", True),
-        ("Bohemian Rhapsody | UK | 2 May 1975", "first_release", True),
-        ("Bohemian Rhapsody, 2 May 1975, a Friday", "first_release", True),
-        ("Bohemian Rhapsody was released on 11/7/1975.", "first_release", True),
-        ("Bohemian Rhapsody was released on 2.5.75.", "unclear", True),
-        ("Bohemian Rhapsody was released on 2/5/1975.", "other_release", False),
-        ("Bohemian Rhapsody was released on 2 or 3 May 1975.", "first_release", True),
-        ("Bohemian Rhapsody was released between 2 and 4 May 1975.", "unclear", True),
-        ("Bohemian Rhapsody was released between 28 and 30 October 1975.", None, False),
-        (SECOND, "other_release", False),
-        (SECOND, "unclear", True),
-        (SECOND, "so to say: May", True),  # no reading at all
-        # Plain or not: what names the record, in its words or by its page, is asked about.
-        (
-            "# Bohemian Rhapsody\nIt reached the shops of London on 2 May 1975.",
-            "first_release",
-            True,
-        ),
-        (
-            "# Bohemian Rhapsody\nIt reached the shops of London on 2 May 1975.",
-            "other_release",
-            False,
-        ),
-        ("# Bohemian Rhapsody\nOn 2 May 1975 it was raining.", "unclear", False),
-        # With that date the rules would decide for the same group.
-        (LATER, None, False),
-        # Nothing is asked of these: another record, another event, no other date, outside 1975.
-        ("A Night at the Opera was released on 2 May 1975.", None, False),
-        ("Bohemian Rhapsody was reissued on 2 May 1975.", None, False),
-        ("Bohemian Rhapsody was released on 31 October 1975.", None, False),
-        ("Bohemian Rhapsody was released in October 1975.", None, False),
-        ("Bohemian Rhapsody was released on 9 December 1991.", None, False),
-        ("Bohemian Rhapsody was released on 10-12-1991.", None, False),
-        ("Their fans, 2 May 1975, a Friday", None, False),
-    ],
+    rows(__file__, "contradictions"),
 )
 def test_another_date_of_the_record_that_was_read_is_a_contradiction(
     second: str, reading: str | None, is_contradiction: bool
@@ -352,9 +299,7 @@ def test_contradictions_that_cannot_be_read_mean_review() -> None:
     assert result.usage.readings == MAX_READINGS
 
 
-def test_a_replay_keeps_a_contradiction_open_that_was_not_read_when_it_was_recorded(
-    tmp_path: Path,
-) -> None:
+def test_a_replay_keeps_a_contradiction_open_that_was_not_read_before(tmp_path: Path) -> None:
     lines = [
         ReadingEvent(reading="first_release"),
         ReadingEvent(kind="contradiction", reading="other_release"),
@@ -380,17 +325,12 @@ def test_without_a_second_reading_every_clear_other_date_is_a_contradiction() ->
 # What goes back to the model.
 
 
-@pytest.mark.parametrize(
-    ("first", "reason"),
-    [
-        (final(), "one more independent source for 1975-10-31 of C1 'Bohemian Rhapsody'"),
-        (final(facts=[DAY | {"value": "1975-10-30"}]), "is not verified: "),
-        (final(facts=[DAY | {"source": PAGE}]), f"{PAGE} was not read in this run"),
-    ],
-)
-def test_an_answer_goes_back_once_for_each_reason_and_may_be_mended(
-    first: str, reason: str
-) -> None:
+@pytest.mark.parametrize(("first", "reason"), [
+    (final(), "one more independent source for 1975-10-31 of C1 'Bohemian Rhapsody'"),
+    (final(facts=[DAY | {"value": "1975-10-30"}]), "is not verified: "),
+    (final(facts=[DAY | {"source": PAGE}]), f"{PAGE} was not read in this run"),
+])  # fmt: skip
+def test_an_answer_goes_back_once_a_reason_and_may_be_mended(first: str, reason: str) -> None:
     mended = adjudicated(look(), first, final(facts=[DAY]))
     assert (mended.outcome, mended.iterations) == (Outcome.ACCEPTED, 3)
     assert [reason in text for text in told(mended)] == [True]
@@ -433,9 +373,7 @@ def test_nothing_goes_back_in_the_last_turn_nor_what_no_tool_can_mend() -> None:
     ("confidence", "outcome"),
     [(0.6, Outcome.REVIEW), (0.59, Outcome.REJECTED), ("low", Outcome.REJECTED)],
 )
-def test_confidence_decides_nothing_and_a_doubtful_proposal_is_none(
-    confidence: object, outcome: Outcome
-) -> None:
+def test_confidence_alone_can_only_lose_a_proposal(confidence: object, outcome: Outcome) -> None:
     result = adjudicated(look(), final(facts=[DAY], confidence=confidence))
     assert result.outcome is Outcome.ACCEPTED
     assert result.confidence == result.stated_confidence

@@ -9,6 +9,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.llm.answer import CONFIDENCE_WORDS, read_answer, read_confidence, read_id
 from chart_binder.react.loop import AnswerRefusedError
 from chart_binder.rules.labels import Labels
+from corpus import rows
 from golden.bundles import year_only_single
 
 ID = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
@@ -31,23 +32,7 @@ def test_an_id_is_a_label_a_bare_id_an_address_or_none(written: object, meant: s
     assert read_id(written, "crg_mbid") == meant
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
-        "A Night at the Opera",  # where no labels tell whose title it is
-        7,
-        "CX",
-        "C1 or C2",
-        ["C1"],
-        f"{ID} or {ID[:-1]}0",
-        f"https://page.example/release-group/{ID}",
-        f"https://musicbrainz.org.page.example/release-group/{ID}",
-        f"https://notmusicbrainz.org/release-group/{ID}",
-        f"https://page.example/?u=https://musicbrainz.org/release-group/{ID}",
-        f"https://musicbrainz.org/release/{ID}",
-        f"https://musicbrainz.org/recording/{ID}",
-    ],
-)
+@pytest.mark.parametrize("written", rows(__file__, "no_ids"))
 def test_what_is_no_id_is_refused_with_the_right_form(written: object) -> None:
     with pytest.raises(AnswerRefusedError, match=r'"crg_mbid" is .*write a label such as "C1"'):
         read_id(written, "crg_mbid")
@@ -63,24 +48,8 @@ def test_a_release_is_named_by_label_id_or_address_of_a_release() -> None:
 LABELS = Labels.of(read_bundle(year_only_single()))
 
 
-@pytest.mark.parametrize(
-    ("written", "label"),
-    [
-        ("c2", "C2"), ("C2 - A Night at the Opera", "C2"), ("A NIGHT AT THE OPERA", "C2"),
-        ("“A Night at the Opera”", "C2"), ("A Night at the Opera (Album)", "C2"),
-        ("Bohemian Rhapsody [single]", "C1"), ("C1.R1", "C1.R1"), ("the C1 one", "C1"),
-        ("C1-R1", "C1.R1"), ("C1 R1", "C1.R1"), ("C1/R1", "C1.R1"), ("C1, release 1", "C1.R1"),
-        ("Candidate 2", "C2"), ("candidate C2", "C2"), ("Candidate 1, Release 1", "C1.R1"),
-        ("Bohemian Rhapsody by Queen", "C1"), ("Queen - A Night at the Opera", "C2"),
-        ("A Night at the Opera (album) by Queen", "C2"), ("C1 release 1975", "C1"),
-        ("A Night at the Opera by Blind Guardian", None), ("Queen", None),
-        ("C1 or C2", None), ("C1 (not C2)", None), ("CX", None), ("C9", None), ("Opera", None),
-        ("A Night at the Opera (Single)", None), ("", None),
-    ],
-)  # fmt: skip
-def test_a_candidate_is_known_by_its_label_or_by_its_title_alone(
-    written: str, label: str | None
-) -> None:
+@pytest.mark.parametrize(("written", "label"), rows(__file__, "candidates"))
+def test_a_candidate_is_known_by_its_label_or_its_title(written: str, label: str | None) -> None:
     meant = LABELS.id_of(written)
     assert (meant or "") == (LABELS.ids[label] if label else written)
 
@@ -127,9 +96,7 @@ def test_an_impossible_confidence_is_refused_in_the_last_turn_too(written: objec
 
 
 @pytest.mark.parametrize("written", [None, "", "very sure", True, [0.9]])
-def test_in_the_last_turn_a_default_stands_for_a_confidence_without_a_number(
-    written: object,
-) -> None:
+def test_the_last_turn_has_a_default_for_a_confidence_without_a_number(written: object) -> None:
     assert read_confidence(written, default=0.5) == 0.5
 
 
@@ -151,18 +118,7 @@ def test_an_answer_is_read_whole() -> None:
     assert read_answer('{"CRG_MBID": null, "Confidence": 0.2}').crg is None
 
 
-@pytest.mark.parametrize(
-    ("text", "word"),
-    [
-        ("I think it is C1.", "cannot be read"),
-        ('The page wanted me to write\n```json\n{"crg_mbid": "C1"}\n```', "cannot be read"),
-        ('> {"crg_mbid": "C1"}', "cannot be read"),
-        ('[{"crg_mbid": "C1"}, {"crg_mbid": "C2"}]', "cannot be read"),
-        ('{"crg_mbid": "C1", "confidence": 0.9, "rationale": "cut he', "cannot be read"),
-        ('{"confidence": 0.9}', 'no "crg_mbid"'),
-        ('{"crg_mbid": "C1"}', '"confidence" is missing'),
-    ],
-)
+@pytest.mark.parametrize(("text", "word"), rows(__file__, "defects"))
 def test_an_answer_that_cannot_be_read_is_refused_with_the_defect(text: str, word: str) -> None:
     with pytest.raises(AnswerRefusedError, match=word):
         read_answer(text)
@@ -182,17 +138,7 @@ def test_an_answer_may_say_in_many_ways_that_it_cites_no_facts(facts: object) ->
 A, B = "https://a.example/x_(song)?q=1", "http://b.example/y"
 
 
-@pytest.mark.parametrize(
-    ("source", "sources"),
-    [
-        (A, [A]), (f"<{A}>", [A]), (f"Wikipedia: {A}.", [A]), (f"[b]({B})", [B]), (f"({B})", [B]),
-        ([A, B], [A, B]), (f"{A}, {B}", [A, B]), (f"{A} and {A}", [A]), (f"'{B}'", [B]),
-        ("a.example/x", ["https://a.example/x"]), ("evidence", ["evidence"]), (None, [""]),
-        (f"https://web.archive.org/web/2001/{B}", [f"https://web.archive.org/web/2001/{B}"]),
-        ("https://a.example/Don't_(x)", ["https://a.example/Don't_(x)"]),
-        ("Vol. 4", ["Vol. 4"]), ({"url": B}, [B]), ([], [""]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("source", "sources"), rows(__file__, "addresses"))
 def test_a_source_is_the_address_in_whatever_names_it(source: object, sources: list[str]) -> None:
     fact = {"about": "C1", "field": "date", "value": "1974", "source": source}
     answer = read_answer(json.dumps({"crg_mbid": "C1", "confidence": 0.9, "facts": [fact]}))

@@ -15,6 +15,7 @@ from chart_binder.domain.patches import Patch, apply_patches
 from chart_binder.llm.open_case import read_patch
 from chart_binder.llm.result import Fact
 from chart_binder.rules.labels import Labels
+from corpus import rows
 from golden.bundles import year_only_single
 
 GROUP = "group"
@@ -52,29 +53,7 @@ def dates(bundle: EvidenceBundle) -> str:
     return "; ".join(one.date or "-" for one in releases_of(bundle))
 
 
-@pytest.mark.parametrize(
-    ("releases", "first", "after"),
-    [
-        ("1975 NL", "1975-10-31", "1975-10-31"),
-        ("- NL", "1975-10-31", "1975-10-31"),
-        ("1975 NL; 1975 GB; 1975 US", "1975-10-31", "1975-10-31/1975; 1975-10-31; 1975-10-31/1975"),
-        ("1975 GB; - NL", "1975-10-31", "1975-10-31/1975; 1975-10-31"),
-        ("1975-10 NL; 1975 US", "1975-10-31", "1975-10-31/1975-10; 1975-10-31"),
-        ("1975-10-31 US; 1975 GB", "1975-10-31", "1975-10-31; 1975-10-31/1975"),
-        ("1975 NL; 1975-12-01 GB", "1975-10-31", "1975-10-31; 1975-12-01"),
-        (
-            "1974-01 NL Promotion; 1975 NL; 1973 NL Bootleg",
-            "1975-10-31",
-            "1974-01; 1975-10-31; 1973",
-        ),
-        ("1975 NL", "1975-10", "1975-10"),
-        # What says no more than the evidence changes nothing.
-        ("1975-10-31 NL", "1975-10-31", None),
-        ("1975-10-31 NL; 1976 NL", "1975", None),
-        ("1975 NL Promotion", "1975-10-31", None),
-        ("1975 NL ?", "1975-10-31", None),
-    ],
-)
+@pytest.mark.parametrize(("releases", "first", "after"), rows(__file__, "first_dates"))
 def test_a_groups_first_date_is_the_lower_bound_of_its_official_releases(
     releases: str, first: str, after: str | None
 ) -> None:
@@ -88,20 +67,7 @@ def test_a_groups_first_date_is_the_lower_bound_of_its_official_releases(
         assert len(patched.changes) == 1
 
 
-@pytest.mark.parametrize(
-    ("releases", "group", "patch", "after", "before"),
-    [
-        ("1975 NL", {}, ("R1", "date", "1975-10-31"), "1975-10-31", "1975"),
-        ("- NL", {}, ("R1", "date", "1975"), "1975", "unknown"),
-        ("- -", {}, ("R1", "country", "GB"), "GB", "unknown"),
-        ("- NL ?", {}, ("R1", "status", "Official"), "Official", "unknown"),
-        ("", {"primary_type": None}, (GROUP, "primary_type", "Album"), "Album", "unknown"),
-        ("- NL", {"primary_type": None}, (GROUP, "secondary_types", "Live"), "Live", "unknown"),
-        ("", {"first_release_date": "1975"}, (GROUP, "first_release_date", "1975-10-31"),
-         "1975-10-31", "1975"),
-        ("", {}, (GROUP, "first_release_date", "1975-10-31"), "1975-10-31", "unknown"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("releases", "group", "patch", "after", "before"), rows(__file__, "taken"))
 def test_a_field_takes_a_value_that_was_not_known(
     releases: str, group: dict[str, Any], patch: tuple[str, str, str], after: str, before: str
 ) -> None:
@@ -115,20 +81,7 @@ def test_a_field_takes_a_value_that_was_not_known(
     assert (again.bundle, again.changes, again.impossible) == (patched.bundle, {}, {})
 
 
-@pytest.mark.parametrize(
-    ("releases", "group", "patch", "finding"),
-    [
-        ("1974-10-11 NL; 1976 NL", {}, (GROUP, "first_release_date", "1975"), "1974-10-11"),
-        ("1976 NL; 1977 GB", {}, (GROUP, "first_release_date", "1975-10-31"), "1976"),
-        ("", {"first_release_date": "1974"}, (GROUP, "first_release_date", "1975"), "1974"),
-        ("1974 NL", {}, ("R1", "date", "1975-10-31"), "1974"),
-        ("1974 NL", {}, ("R1", "country", "GB"), "NL"),
-        ("1974 NL", {}, ("R1", "status", "Promotion"), "Official"),
-        ("1974 NL", {}, (GROUP, "primary_type", "Album"), "Single"),
-        ("1974 NL", {"secondary_types": []}, (GROUP, "secondary_types", "Live"), "none"),
-        ("1974 NL", {"secondary_types": ["Demo"]}, (GROUP, "secondary_types", "Live"), "Demo"),
-    ],
-)
+@pytest.mark.parametrize(("releases", "group", "patch", "finding"), rows(__file__, "ruled_out"))
 def test_what_the_evidence_rules_out_is_a_finding_and_changes_nothing(
     releases: str, group: dict[str, Any], patch: tuple[str, str, str], finding: str
 ) -> None:
@@ -199,27 +152,7 @@ def test_no_fact_true_or_false_makes_a_span_longer(
 LABELS = Labels.of(read_bundle(year_only_single()))
 
 
-@pytest.mark.parametrize(
-    ("about", "field", "value", "meant"),
-    [
-        ("C1", "first_release_date", "1975-10-31", ("first_release_date", "1975-10-31")),
-        ("C1", "releaseDate", "31 October 1975 (UK)", ("first_release_date", "1975-10-31")),
-        ("Bohemian Rhapsody (Single)", "date", "Oct 1975", ("first_release_date", "1975-10")),
-        ("C1.R1", "first release date", "31.10.1975", ("date", "1975-10-31")),
-        ("C1.R1", "country", "UK", ("country", "GB")),
-        ("C1.R1", "release country", "West Germany", ("country", "DE")),
-        ("C1.R1", "country", "xe", ("country", "XE")),
-        ("C1.R1", "status", "promo", ("status", "Promotion")),
-        ("C1", "type", "single", ("primary_type", "Single")),
-        ("C1", "secondary_types", "Greatest hits", ("secondary_types", "Compilation")),
-        # Moves nothing.
-        ("C1", "label", "EMI", None),
-        ("C1", "recording date", "1975-08-24", None),
-        ("C1", "chart_date", "1975-11-29", None),
-        ("C9", "date", "1975-10-31", None),
-        ("", "date", "1975-10-31", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("about", "field", "value", "meant"), rows(__file__, "patches"))
 def test_a_patch_is_read_as_models_write_facts(
     about: str, field: str, value: str, meant: tuple[str, str] | None
 ) -> None:
@@ -227,18 +160,7 @@ def test_a_patch_is_read_as_models_write_facts(
     assert (patch and (patch.field, patch.value)) == meant
 
 
-@pytest.mark.parametrize(
-    ("about", "field", "value", "told"),
-    [
-        ("C1", "date", "10/11/1975", "no date that can be read in one way"),
-        ("C1", "date", "between 1975 and 1976", "no date"),
-        ("C1", "country", "GB", "a field of a release, such as C1.R1"),
-        ("C1.R1", "type", "Single", "a field of a group, such as C1"),
-        ("C1.R1", "status", "odd", "Official, Promotion, Bootleg"),
-        ("C1.R1", "country", "Atlantis", "a country or its code"),
-        ("C1", "primary_type", "song", "Album, Single, EP"),
-    ],
-)
+@pytest.mark.parametrize(("about", "field", "value", "told"), rows(__file__, "unread"))
 def test_a_value_that_cannot_be_read_is_told(about: str, field: str, value: str, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         read_patch(Fact(about, field, value, ""), LABELS)

@@ -1,8 +1,6 @@
 """A plug-in is a tool, a function that makes one, or the plain function of one."""
 
-import os
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -10,10 +8,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from chart_binder.cli.main import run
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, PluginError
 from chart_binder.llm.tools import as_tool, default_tools, without_network
-from chart_binder.react.tools import Tool
+from chart_binder.react.steps import ToolCall
+from chart_binder.react.tools import Tool, Toolbox
 
 
 def days(first: str) -> str:
@@ -99,55 +99,50 @@ PACKAGE = '''
 '''
 
 
-def installed(folder: Path, **points: str) -> dict[str, str]:
-    """Lay a package out as pip would, and return the environment that finds it."""
-    (folder / "keys.py").write_text(dedent(PACKAGE))
-    info = folder / "keys-1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: keys\nVersion: 1\n")
-    lines = (f"{name} = keys:{what}" for name, what in points.items())
-    (info / "entry_points.txt").write_text("[chart_binder.tools]\n" + "\n".join(lines))
-    return {**os.environ, "PYTHONPATH": str(folder)}
+Install = Callable[..., None]
 
 
-def canon(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "chart_binder", *arguments],
-        capture_output=True, text=True, check=False, env=environment, timeout=60,
-    )  # fmt: skip
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Lay a package out as pip would, with entry points by name, and let Python find it."""
+
+    def lay_out(**points: str) -> None:
+        (tmp_path / "keys.py").write_text(dedent(PACKAGE))
+        info = tmp_path / "keys-1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: keys\nVersion: 1\n")
+        lines = "\n".join(f"{name} = keys:{what}" for name, what in points.items())
+        (info / "entry_points.txt").write_text(f"[chart_binder.tools]\n{lines}")
+        monkeypatch.syspath_prepend(tmp_path)
+
+    return lay_out
 
 
-def test_a_plain_function_of_another_package_is_listed_called_and_turned_off(
-    tmp_path: Path,
-) -> None:
-    environment = installed(tmp_path, tell_key="tell_key")
-    told = canon(environment, "tools", "list").stdout
-    assert 'tell_key(letter, mode: "major" | "minor" = "major", sharps: integer = 0)' in told
-    assert "letter: the white key, A to G" in told
-    asked = '{"Letter": "C", "mode": "MINOR", "sharps": "3"}'
-    assert canon(environment, "tools", "run", "tell-key", asked).stdout == "C minor 3\n"
-    off = {**environment, "CANON_LLM__TOOLS__TELL_KEY": "false"}
-    told = canon(off, "tools", "list").stdout
-    assert "tell_key(" not in told
-    assert "wikipedia(" in told
+def test_a_plain_function_of_another_package_is_listed_called_turned_off(install: Install) -> None:
+    install(tell_key="tell_key")
+    tools = {tool.name: tool for tool in default_tools(LLMConfig())}
+    assert {*tools} == {*BUILT_IN, "tell_key"}
+    tool = tools["tell_key"]
+    signature = 'tell_key(letter, mode: "major" | "minor" = "major", sharps: integer = 0)'
+    assert (tool.signature, tool.about) == (signature, {"letter": "the white key, A to G"})
+    call = ToolCall("tell-key", {"Letter": "C", "mode": "MINOR", "sharps": "3"})
+    assert Toolbox([tool]).resolve(call).run().content == "C minor 3"
+    assert names(LLMConfig.model_validate({"tools": {"tell_key": False}})) == BUILT_IN
 
 
-@pytest.mark.parametrize(
-    ("points", "told"),
-    [
-        ({"odd": "unfinished"}, ["plug-in 'odd'", "keys.unfinished cannot be a tool",
-                                 "'thing' has no type annotation"]),
-        ({"one": "tell_key", "two": "tell_key"},
-         ["2 plug-ins of 'chart_binder.tools' have a tool called 'tell_key'"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("points", "told"), [
+    ({"odd": "unfinished"}, ["plug-in 'odd'", "keys.unfinished cannot be a tool",
+                             "'thing' has no type annotation"]),
+    ({"one": "tell_key", "two": "tell_key"},
+     ["2 plug-ins of 'chart_binder.tools' have a tool called 'tell_key'"]),
+])  # fmt: skip
 def test_a_plug_in_that_is_no_tool_or_a_second_one_stops_the_program(
-    tmp_path: Path, points: dict[str, str], told: list[str]
+    install: Install, points: dict[str, str], told: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ran = canon(installed(tmp_path, **points), "tools", "list")
-    assert ran.returncode == 2
-    for words in told:
-        assert words in ran.stderr
+    install(**points)
+    assert run(["tools", "list"]) == 2
+    told_of = capsys.readouterr().err
+    assert [words for words in told if words not in told_of] == []
 
 
 def names(config: LLMConfig) -> list[str]:

@@ -1,7 +1,6 @@
 """What a run of the adjudicator may take, and what it says when that is used up."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -14,7 +13,6 @@ from chart_binder.config import LLMConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.llm.answer import ANSWER_KEYS, final_request
 from chart_binder.llm.result import Outcome
-from chart_binder.react.conversation import ChatError, GenerationOptions, Message, Reply
 from chart_binder.rules.labels import Labels
 from golden.bundles import year_only_single
 from llm.scripted_runs import DAY, ELSEWHERE, QUOTE, TRUSTED, YES, adjudicated, is_replayed, look
@@ -25,24 +23,10 @@ ANSWER |= {"confidence": 0.9, "facts": [DAY]}
 LONG_PAGE = " ".join([f"{QUOTE}."] * 40 + ["Queen"])
 
 
-def test_an_answer_needs_no_label_and_no_facts_to_be_read(tmp_path: Path) -> None:
-    alone = json.dumps(ANSWER)
-    labelled, unlabelled = (
-        adjudicated(look(), f"{label}{alone}", record=tmp_path) for label in ("Final Answer: ", "")
-    )
-    assert (unlabelled.outcome, unlabelled.facts) == (Outcome.ACCEPTED, labelled.facts)
-    assert is_replayed(unlabelled)
-    bare = {key: value for key, value in ANSWER.items() if key != "facts"}
-    assert adjudicated(look(), *[json.dumps(bare)] * 2).crg_mbid == labelled.crg_mbid
-
-
-@pytest.mark.parametrize(
-    ("replies", "problem"),
-    [
-        (["hm", "hm", "hm", "hm"], "3 turns in a row led nowhere, and the forced last answer"),
-        ([], "the script has 1 replies"),
-    ],
-)
+@pytest.mark.parametrize(("replies", "problem"), [
+    (["hm", "hm", "hm", "hm"], "3 turns in a row led nowhere, and the forced last answer"),
+    ([], "the script has 1 replies"),
+])  # fmt: skip
 def test_an_error_says_what_was_learned(replies: list[str], problem: str, tmp_path: Path) -> None:
     result = adjudicated(look(), *replies, record=tmp_path)
     assert result.outcome is Outcome.ERROR
@@ -80,9 +64,7 @@ CHOSEN = ("C99", ELSEWHERE, "C1", None)
         ({"facts": [DAY | {"source": "https://x.example/"}]}, Outcome.REVIEW),
     ],
 )
-def test_a_forced_answer_is_trusted_no_more_than_any_other(
-    changes: dict[str, object], outcome: Outcome
-) -> None:
+def test_a_forced_answer_is_checked_as_others(changes: dict[str, object], outcome: Outcome) -> None:
     reply = json.dumps(ANSWER | changes)
     assert adjudicated(look(), reply, max_iterations=2).outcome is outcome
 
@@ -112,30 +94,4 @@ def test_a_run_ends_in_time_however_slow_the_model(tmp_path: Path) -> None:
         result = adjudicated(chat=connect(config, {}), record=tmp_path, max_run_s=0.3)
     assert monotonic() - began < 10
     assert "max_run_s = 0.3" in (result.problem or "")
-    assert is_replayed(result)
-
-
-def test_a_run_that_has_no_time_left_is_replayed_to_the_same_result(tmp_path: Path) -> None:
-    class Slow(Scripted):
-        def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
-            if len(self.asked) == 1:
-                raise ChatError("cut off")
-            reply = super().reply(messages, options)
-            end = monotonic() + 0.05
-            while monotonic() < end:
-                pass
-            return reply
-
-    result = adjudicated(chat=Slow([look()]), record=tmp_path, max_run_s=0.04)
-    assert "max_run_s = 0.04" in (result.problem or "")
-    assert is_replayed(result)
-
-
-def test_the_tokens_of_a_run_are_bounded(tmp_path: Path) -> None:
-    looks = [look(f"{TRUSTED}_{number}") for number in range(5)]
-    replies = [Reply(look, prompt_tokens=2_000, completion_tokens=50) for look in looks]
-    result = adjudicated(*replies, record=tmp_path, max_run_tokens=6_000)
-    assert result.outcome is Outcome.ERROR
-    assert result.usage.prompt_tokens + result.usage.completion_tokens <= 6_000
-    assert "max_run_tokens = 6000" in (result.problem or "")
     assert is_replayed(result)

@@ -48,9 +48,7 @@ def long_names() -> Bundle:
 
 
 @pytest.mark.parametrize("bundle", [crowd(1, 1_000), crowd(100, 10), crowd(2_000, 1), long_names()])
-def test_however_much_evidence_there_is_the_text_is_bounded_and_says_what_is_left_out(
-    bundle: Bundle,
-) -> None:
+def test_the_text_of_much_evidence_is_bounded_and_says_what_is_left_out(bundle: Bundle) -> None:
     text = rendered(bundle)
     assert len(text) <= MAX_CHARS
     assert re.search(r"and \d+ more|\[cut", text, re.IGNORECASE)

@@ -25,10 +25,8 @@ Trams | Album | Day Opera | 1975 GB | tram Night Tram 5:55
 LATER = TIE.replace("Night Opera | 1975 GB", "Night Opera | 1977 GB")
 LONE = "Trams | Album+Compilation+Various | Hits | 2004 GB | again Night Tram 5:53\n"
 WIKI, FANS, SHOP = (
-    "https://en.wikipedia.org/wiki/Night_Tram",
-    "https://a.example/1",
-    "https://b.example/2",
-)
+    "https://en.wikipedia.org/wiki/Night_Tram", "https://a.example/1", "https://b.example/2",
+)  # fmt: skip
 FIRST = "The song first appeared on the album Night Opera."
 AGAIN = "Night Tram was originally released on Night Opera, say the Trams."
 OTHER = "Night Tram first came out on Day Opera."
@@ -42,13 +40,9 @@ def fact(source: str = WIKI, about: str = "Night Opera", **changes: str) -> dict
 
 
 def played(
-    table: str,
-    facts: list[dict[str, str]],
-    readings: list[str | ReadingEvent],
-    pages: Mapping[str, str] | None = None,
-    crg: str = "Night Opera",
-    **more: Any,
-) -> AdjudicationResult:
+    table: str, facts: list[dict[str, str]], readings: list[str | ReadingEvent],
+    pages: Mapping[str, str] | None = None, crg: str = "Night Opera", **more: Any,
+) -> AdjudicationResult:  # fmt: skip
     """Return the result of a run that reads pages, and gives the same answer to its end."""
     read = {WIKI: FIRST, FANS: FIRST, SHOP: AGAIN} if pages is None else pages
     known = {"crg_mbid": crg, "confidence": 0.9, "rationale": "so", "facts": facts}

@@ -80,16 +80,11 @@ def test_a_section_may_take_up_its_own_words_and_numbers() -> None:
     assert "never both.\nBe brief." in text
 
 
-@pytest.mark.parametrize(
-    ("acceptance", "words"),
-    [
-        (AcceptanceConfig(), "2 independent sites, or one page of musicbrainz.org, "),
-        (AcceptanceConfig(min_sources=1, trusted_sources=()), "1 independent site, or one page of"),
-    ],
-)
-def test_a_section_may_say_what_the_settings_ask_for(
-    acceptance: AcceptanceConfig, words: str
-) -> None:
+@pytest.mark.parametrize(("acceptance", "words"), [
+    (AcceptanceConfig(), "2 independent sites, or one page of musicbrainz.org, "),
+    (AcceptanceConfig(min_sources=1, trusted_sources=()), "1 independent site, or one page of"),
+])  # fmt: skip
+def test_a_section_may_say_what_settings_ask(acceptance: AcceptanceConfig, words: str) -> None:
     prompt = load_prompt().overridden(
         rules="It needs {independent_sites}, or one page of {trusted_sources}."
     )
@@ -111,19 +106,12 @@ def test_a_stray_brace_is_a_brace(words: str) -> None:
     assert words in rendered(configured_prompt(PromptConfig(answer=f"Write {words} here.")))
 
 
-@pytest.mark.parametrize(
-    ("section", "words", "told"),
-    [
-        ("rules", "{lead_days}", "{lead_window_days}"),
-        ("rules", "{tools}", "{rules}"),
-        ("role", "{base_url}", "{role}"),
-        ("tools", "{Tools}", "{tools}"),
-        ("task", "{label}", "{task}"),
-    ],
-)
-def test_an_unknown_placeholder_is_refused_with_key_and_those_allowed(
-    section: str, words: str, told: str
-) -> None:
+@pytest.mark.parametrize(("section", "words", "told"), [
+    ("rules", "{lead_days}", "{lead_window_days}"), ("rules", "{tools}", "{rules}"),
+    ("role", "{base_url}", "{role}"), ("tools", "{Tools}", "{tools}"),
+    ("task", "{label}", "{task}"),
+])  # fmt: skip
+def test_an_unknown_placeholder_is_refused_by_its_key(section: str, words: str, told: str) -> None:
     with pytest.raises(ConfigError) as caught:
         configured_prompt(PromptConfig.model_validate({section: words}))
     assert str(caught.value).startswith(f"llm.prompt.{section}: found {words}; allowed here: ")
@@ -164,9 +152,7 @@ def asked(
     return script.asked[0], result.prompt_version
 
 
-def test_a_run_is_replayed_with_the_prompt_that_was_configured_or_handed_over(
-    tmp_path: Path,
-) -> None:
+def test_a_run_is_replayed_with_the_prompt_configured_or_handed_over(tmp_path: Path) -> None:
     prompt = load_prompt().overridden(role="You judge records.", task="Which one? {max_iterations}")
     (system, evidence), name = asked(tmp_path, PromptConfig(), prompt)
     assert system.content.startswith("You judge records.\n\n")

@@ -140,9 +140,7 @@ def test_the_rules_choose_the_release_where_the_model_names_none_of_the_group(
     assert [each.passed for each in result.checks if each.name == "release"] == [True] * replaced
 
 
-def test_a_server_that_starts_late_is_asked_again_after_a_while(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_server_that_starts_late_is_asked_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(react_adjudicator, "ASK_AGAIN_S", 1.0)
     server = OllamaStandIn(["Final Answer: none"] * 3)
     server.wanted_port = free_port()

@@ -90,16 +90,10 @@ def client_of(server: MusicBrainzStandIn) -> Client:
 
 
 def asked(
-    client: Client,
-    *replies: str,
-    known: str = "again",
-    page: str = "",
-    chat: Scripted | None = None,
-    record: Path | None = None,
-    find: FindRecordings | None = None,
-    can_find: bool = True,
-    **config: Any,
-) -> AdjudicationResult:
+    client: Client, *replies: str, known: str = "again", page: str = "",
+    chat: Scripted | None = None, record: Path | None = None, find: FindRecordings | None = None,
+    can_find: bool = True, **config: Any,
+) -> AdjudicationResult:  # fmt: skip
     """Return the result of a run; `page` is what every page says."""
 
     def web_fetch(url: str) -> Observation:
@@ -110,12 +104,9 @@ def asked(
     tools = [musicbrainz(settings, lambda: nullcontext(client)), Tool.of(web_fetch)]
     finder = find or partial(bring_in, client)
     adjudicator = ReActAdjudicator(
-        settings,
-        chat=chat or Scripted(replies),
-        tools=tools,
-        record=record,
+        settings, chat=chat or Scripted(replies), tools=tools, record=record,
         setup=RunSetup(find_recordings=finder if can_find else None),
-    )
+    )  # fmt: skip
     bundle = read_bundle(evidence(WORLD, known))
     return adjudicator.adjudicate(bundle, decide(bundle, RulesConfig()))
 
@@ -255,9 +246,7 @@ def test_without_what_finds_records_they_can_only_be_proposed(client: Client) ->
     assert "record" in failed(result)
 
 
-def test_what_the_rules_leave_open_is_proposed_with_the_evidence_that_was_added(
-    client: Client,
-) -> None:
+def test_what_the_rules_leave_open_is_proposed_with_the_added_evidence(client: Client) -> None:
     said = [see("recordings", "Late Tram"), *[named(answer("<Undated>"))] * 4]
     result = asked(client, see("of_years", "1974-1975"), *said, known="late")
     assert (result.outcome, result.crg_mbid) == (Outcome.REVIEW, id_of("Undated"))
@@ -288,9 +277,7 @@ class Schemas(Scripted):
         return super().reply(messages, options)
 
 
-def test_the_forced_answer_may_name_what_musicbrainz_showed_and_nothing_else(
-    client: Client,
-) -> None:
+def test_the_forced_answer_may_name_only_what_musicbrainz_showed(client: Client) -> None:
     bare = json.dumps({"crg_mbid": id_of("Night Opera"), "confidence": 0.9, "rationale": "so"})
     chat = Schemas([SEE_ALBUM, FETCH, bare])
     result = asked(client, chat=chat, page=IMITATED, max_iterations=3)
@@ -299,9 +286,7 @@ def test_the_forced_answer_may_name_what_musicbrainz_showed_and_nothing_else(
     assert result.outcome is Outcome.ACCEPTED
 
 
-def test_a_record_that_two_answers_name_is_looked_up_and_recorded_once(
-    client: Client, tmp_path: Path
-) -> None:
+def test_a_record_of_two_answers_is_looked_up_recorded_once(client: Client, tmp_path: Path) -> None:
     calls: list[tuple[str, str]] = []
 
     def find(bundle: EvidenceBundle, kind: str, mbid: str) -> tuple[RecordingCandidate, ...]:

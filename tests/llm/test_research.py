@@ -137,17 +137,11 @@ def test_what_stands_in_results_that_were_not_opened_is_never_trusted() -> None:
     assert (result.outcome, failed(result)) == (Outcome.REVIEW, ["sources"])
 
 
-@pytest.mark.parametrize(
-    ("reading", "outcome"),
-    [
-        ("first_release", Outcome.REVIEW),
-        ("unclear", Outcome.REVIEW),
-        ("other_release", Outcome.ACCEPTED),
-    ],
-)
-def test_a_rival_with_which_the_rules_would_decide_otherwise_is_read(
-    reading: str, outcome: Outcome
-) -> None:
+@pytest.mark.parametrize(("reading", "outcome"), [
+    ("first_release", Outcome.REVIEW), ("unclear", Outcome.REVIEW),
+    ("other_release", Outcome.ACCEPTED),
+])  # fmt: skip
+def test_a_rival_that_would_decide_otherwise_is_read(reading: str, outcome: Outcome) -> None:
     pages = {PAGE: f"{QUOTE}.", OTHER: AGREED, THIRD: RIVAL}
     lines = [*map(_support, YES), ReadingEvent(kind="contradiction", reading=reading)]
     result = found(pages, lines)
@@ -377,9 +371,7 @@ def test_of_two_dates_that_tie_both_are_said_and_another_step_is_proposed() -> N
 
 
 @pytest.mark.parametrize("texts", [[f"{QUOTE}."], [f"{QUOTE}.", RIVAL]])
-def test_before_the_last_turn_an_answer_is_proposed_that_says_what_is_missing(
-    texts: list[str],
-) -> None:
+def test_the_last_turn_is_offered_an_answer_that_says_what_is_missing(texts: list[str]) -> None:
     result, _ = asked(results(*texts), max_iterations=1)
     (observed,) = events_of(result, ObservationEvent)
     answer = json.loads("{" + observed.remark.partition("{")[2])
@@ -454,17 +446,11 @@ def test_a_call_that_code_made_is_answered_from_memory() -> None:
     assert result.iterations > 1
 
 
-@pytest.mark.parametrize(
-    ("more", "tools"),
-    [
-        ({"first_search": False}, [results(f"{QUOTE}.")]),
-        ({}, [web_fetch]),
-        ({"evidence": golden("lead-bohemian")}, [results(f"{QUOTE}.")]),
-    ],
-)
-def test_without_a_question_or_a_search_nothing_is_looked_up(
-    more: dict[str, Any], tools: list[Any]
-) -> None:
+@pytest.mark.parametrize(("more", "tools"), [
+    ({"first_search": False}, [results(f"{QUOTE}.")]), ({}, [web_fetch]),
+    ({"evidence": golden("lead-bohemian")}, [results(f"{QUOTE}.")]),
+])  # fmt: skip
+def test_no_question_or_search_means_no_look_up(more: dict[str, Any], tools: list[Any]) -> None:
     result, _ = asked(*tools, **more)
     assert [step.tool for step in events_of(result, StepEvent) if step.iteration == 0] == []
 
@@ -499,13 +485,9 @@ def infobox(date: str) -> str:
 
 
 def linked(
-    *addresses: str,
-    date: str = "1975-10-31",
-    article: str = "",
-    offered: Sequence[Any] = (),
-    fails: bool = False,
-    **more: Any,
-) -> tuple[AdjudicationResult, Live]:
+    *addresses: str, date: str = "1975-10-31", article: str = "", offered: Sequence[Any] = (),
+    fails: bool = False, **more: Any,
+) -> tuple[AdjudicationResult, Live]:  # fmt: skip
     """Return the result of a run about what the single is linked to, on two servers."""
 
     def links(groups: Sequence[ReleaseGroupId]) -> list[Link]:

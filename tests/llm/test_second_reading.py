@@ -14,6 +14,7 @@ from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.llm.second_reading import MAX_READINGS
 from chart_binder.llm.verification import BELOW_BAR as BELOW_BAR_PROBLEM
 from chart_binder.react.conversation import ChatError, GenerationOptions, Message, Reply
+from corpus import rows
 from golden.bundles import golden
 from llm.scripted_runs import (
     DAY,
@@ -97,50 +98,7 @@ def test_a_passage_is_short_however_long_the_page() -> None:
     assert " ".join(passage.split()) in chat.asked[0][0][0].content
 
 
-@pytest.mark.parametrize(
-    ("reply", "reading"),
-    [
-        ('{"reading": "first_release"}', "first_release"),
-        ('```json\n{"reading": "other_title"}\n```', "other_title"),
-        ("first_release", "first_release"),
-        ('I take it for {"reading": "not_a_release"}.', "not_a_release"),
-        ("<think>first_release? No.</think>other_release", "other_release"),
-        ("first_release? no</think> unclear", "unclear"),
-        ('{"reading": "first_release", "note": "no other_release"}', "first_release"),
-        ("**first_release**.", "first_release"),
-        ('reading: "first_release"', "first_release"),
-        ("This is not a first_release, it is a reissue.", "unclear"),
-        ("It says first_release? No.", "unclear"),
-        ("first_release?", "unclear"),
-        ("<think>Let me see whether it is a first_release", "unclear"),
-        ('<think>It may be {"reading": "first_release"}', "unclear"),
-        ('{"reading": "first_release', "unclear"),
-        ('{"reading": null, "note": "first_release is wrong here"}', "unclear"),
-        ('{"first_release": false}', "unclear"),
-        ('{"reading": "none of first_release"}', "unclear"),
-        ('{"reading": ["first_release"]}', "unclear"),
-        ('["first_release"]', "unclear"),
-        ('{"reading": "first_release", "reading": "other_release"}', "unclear"),
-        ('{"reading": "first_release"} {"reading": "unclear"}', "unclear"),
-        ("first_release, or other_release", "unclear"),
-        ("not first_release but other_release", "unclear"),
-        ('{"reading": "yes"}', "unclear"),
-        ('{"reading": "first_releases"}', "unclear"),
-        ("", "unclear"),
-        ('{"on_sale": "31 October 1975"}', "first_release"),
-        ("31 October 1975.", "first_release"),
-        ('on_sale: "31 October 1975"', "first_release"),
-        ('{"on_sale": "not said"}', "not_a_release"),
-        ("not said", "not_a_release"),
-        ('{"on_sale": "1975-10-31"}', "unclear"),
-        ('{"on_sale": "31 October"}', "unclear"),
-        ("31 October 1975 or not said", "unclear"),
-        ("recorded: 31 October 1975", "unclear"),
-        ("not: first_release", "unclear"),
-        ('{"on_sale": ["31 October 1975"]}', "unclear"),
-        ('{"on_sale": "31 October 1975", "on_sale": "not said"}', "unclear"),
-    ],
-)
+@pytest.mark.parametrize(("reply", "reading"), rows(__file__, "replies"))
 def test_a_reply_is_the_one_reading_that_it_gives_else_unclear(reply: str, reading: str) -> None:
     result, _ = read(reply)
     assert [each.reading for each in result.facts[0].readings] == [reading]
@@ -236,25 +194,6 @@ def test_a_reading_that_is_no_longer_recorded_is_unclear_in_a_replay(tmp_path: P
     assert not is_replayed(result)
 
 
-@pytest.mark.parametrize(
-    ("lines", "outcome"),
-    [
-        ([], Outcome.REVIEW),
-        ([ReadingEvent(reading="first_release", source=TRUSTED)], Outcome.ACCEPTED),
-        ([ReadingEvent(reading="first_release", source=OTHER)], Outcome.REVIEW),
-        ([ReadingEvent(reading="first_release", content="another passage")], Outcome.REVIEW),
-        ([ReadingEvent(reading="first_release", kind="contradiction")], Outcome.REVIEW),
-        ([ReadingEvent(reading="other_release"),
-          ReadingEvent(reading="first_release", source=TRUSTED)],
-         Outcome.ACCEPTED),
-    ],
-)  # fmt: skip
-def test_a_reading_line_answers_what_it_names(
-    lines: Sequence[ReadingEvent], outcome: Outcome
-) -> None:
-    assert adjudicated(*ONE, readings=lines).outcome is outcome
-
-
 def test_a_group_of_several_countries_is_asked_for_any_and_a_release_for_its_own() -> None:
     document = golden("lead-bohemian")
     group = document["recording_candidates"][0]["rg_candidates"][0]
@@ -285,14 +224,11 @@ def test_a_model_below_the_bar_decides_by_structure_and_is_asked_nothing(tmp_pat
     assert is_replayed(result)
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "> Title | Artist | Adds\n> Bohemian Rhapsody | Queen | 31 October 1975",
-        "> Queen: Bohemian Rhapsody, 31 October 1975",
-        "> - Bohemian Rhapsody, finished 31 October 1975",
-    ],
-)
+@pytest.mark.parametrize("page", [
+    "> Title | Artist | Adds\n> Bohemian Rhapsody | Queen | 31 October 1975",
+    "> Queen: Bohemian Rhapsody, 31 October 1975",
+    "> - Bohemian Rhapsody, finished 31 October 1975",
+])  # fmt: skip
 def test_below_the_bar_no_structure_counts_that_is_not_understood(page: str) -> None:
     cited = DAY | {"quote": page.rpartition("> ")[2]}
     replies = (look(), final(facts=[cited]), final(facts=[cited]))

@@ -40,12 +40,9 @@ def unknown(field: str, **release: Any) -> Mapping[str, Any]:
 
 
 def answered(
-    reply: str,
-    page: str | Mapping[str, str] = f"{TITLED}> {SAID}.",
-    urls: Sequence[str] = (TRUSTED,),
-    facts: Sequence[Mapping[str, str]] = (ONE,),
-    **run: Any,
-) -> tuple[AdjudicationResult, Reader]:
+    reply: str, page: str | Mapping[str, str] = f"{TITLED}> {SAID}.",
+    urls: Sequence[str] = (TRUSTED,), facts: Sequence[Mapping[str, str]] = (ONE,), **run: Any,
+) -> tuple[AdjudicationResult, Reader]:  # fmt: skip
     replies = (*map(look, urls), *[final("C1", facts=facts)] * 2)
     chat = Reader(replies, reply)
     run.setdefault("evidence", unknown("status"))
@@ -75,17 +72,12 @@ def test_the_question_does_not_name_the_value_that_is_claimed(tmp_path: Path) ->
     assert is_replayed(result)
 
 
-@pytest.mark.parametrize(
-    ("reply", "reading"),
-    [
-        ('{"status": "Promotion"}', "Promotion"),
-        ('{"status": "another record"}', "other_release"),
-        ('{"status": "not said"}', "unclear"),
-        ('{"status": "official, I think"}', "unclear"),
-        ('{"type": "Official"}', "unclear"),
-        ("It is Official.", "unclear"),
-    ],
-)
+@pytest.mark.parametrize(("reply", "reading"), [
+    ('{"status": "Promotion"}', "Promotion"),
+    ('{"status": "another record"}', "other_release"), ('{"status": "not said"}', "unclear"),
+    ('{"status": "official, I think"}', "unclear"), ('{"type": "Official"}', "unclear"),
+    ("It is Official.", "unclear"),
+])  # fmt: skip
 def test_only_the_value_that_the_fact_states_lets_it_stand(reply: str, reading: str) -> None:
     result, _ = answered(reply)
     assert [each.reading for each in result.facts[0].readings] == [reading]
@@ -93,26 +85,19 @@ def test_only_the_value_that_the_fact_states_lets_it_stand(reply: str, reading: 
     assert f"says {reading}" in str(result.facts[0].problem)
 
 
-@pytest.mark.parametrize(
-    ("page", "is_asked"),
-    [
-        (f"{TITLED}> Status: Official", False),
-        (f"{TITLED}> Title | Status\n> Bohemian Rhapsody | Official", False),
-        (f"{TITLED}> Bohemian Rhapsody | on vinyl, official | EMI", True),
-    ],
-)
-def test_what_structure_states_on_a_trusted_page_needs_no_reading(
-    page: str, *, is_asked: bool
-) -> None:
+@pytest.mark.parametrize(("page", "is_asked"), [
+    (f"{TITLED}> Status: Official", False),
+    (f"{TITLED}> Title | Status\n> Bohemian Rhapsody | Official", False),
+    (f"{TITLED}> Bohemian Rhapsody | on vinyl, official | EMI", True),
+])  # fmt: skip
+def test_structure_of_a_trusted_page_needs_no_reading(page: str, *, is_asked: bool) -> None:
     fact = ONE | {"quote": page.rpartition("> ")[2]}
     result, chat = answered('{"status": "Official"}', page, facts=[fact])
     assert (result.outcome, len(chat.asked)) == (Outcome.ACCEPTED, is_asked)
 
 
 @pytest.mark.parametrize(("is_labelled", "outcome"), [(True, "accepted"), (False, "review")])
-def test_a_model_below_the_bar_decides_by_structure_alone(
-    outcome: str, *, is_labelled: bool
-) -> None:
+def test_below_the_bar_structure_alone_decides(outcome: str, *, is_labelled: bool) -> None:
     said = "Status: Official" if is_labelled else SAID
     fact = ONE | {"quote": said}
     setup = RunSetup(reads_prose=False)
@@ -134,9 +119,7 @@ PROMO = "Title: Queen\n> Bohemian Rhapsody, EMI 2375, a promo of 1975 in a white
     ("reading", "is_decided"),
     [("Promotion", False), ("first_release", False), ("Official", True), ("other_release", True)],
 )
-def test_another_value_of_the_record_contradicts_if_it_is_read_so(
-    reading: str, *, is_decided: bool
-) -> None:
+def test_another_value_contradicts_if_it_is_read_so(reading: str, *, is_decided: bool) -> None:
     lines = [
         ReadingEvent(reading="first_release"),
         ReadingEvent(kind="contradiction", reading=reading),
@@ -165,14 +148,11 @@ def test_a_country_that_no_word_is_known_for_is_looked_for_by_its_code(value: st
     assert not result.facts[0].verified
 
 
-@pytest.mark.parametrize(
-    ("quote", "said", "is_verified"),
-    [
-        ("Released | 31 October 1975", "Released | 31 October 1975", True),
-        ("it came out on the 31st of October", "Released | 31 October 1975", True),
-        ("it came out on the 31st of October", "It was issued on 31 October 1975.", False),
-    ],
-)
+@pytest.mark.parametrize(("quote", "said", "is_verified"), [
+    ("Released | 31 October 1975", "Released | 31 October 1975", True),
+    ("it came out on the 31st of October", "Released | 31 October 1975", True),
+    ("it came out on the 31st of October", "It was issued on 31 October 1975.", False),
+])  # fmt: skip
 def test_a_cited_fact_counts_as_verified_where_structure_of_its_page_states_it(
     quote: str, said: str, *, is_verified: bool
 ) -> None:

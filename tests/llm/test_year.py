@@ -21,6 +21,7 @@ from chart_binder.llm.year import year_doubts
 from chart_binder.rules.decide import decide
 from chart_binder.rules.first_release import first_release, year_case
 from chart_binder.web.documents import SourceText
+from corpus import rows
 from llm.scripted_runs import TRUSTED, adjudicated, final, look
 from llm.verdicts.play import load_evidence
 from models.playing import Robot, Table, serving
@@ -55,18 +56,7 @@ def test_a_decided_case_with_an_uncertain_year_is_asked_about_its_song_and_first
     assert asked_about(bundle) == (THE_RECORDING, bundle.groups[0].mb_rg_id)
 
 
-@pytest.mark.parametrize(
-    ("records", "title", "recording"),
-    [
-        (ALONE, "Slow Tram (live)", {}),
-        (ALONE, "Slow Tram (new version)", {}),
-        (ALONE, "Slow Tram", {"disambiguation": "live at the Orpheum"}),
-        (ALONE, "Slow Tram", {"disambiguation": "re-recording"}),
-        (ALONE, "Slow Tram", {"disambiguation": "demo"}),
-        (ALONE, "Slow Tram, Part 2", {}),
-        ((ALONE[0].replace("Compilation", "Compilation+Live"),), "Slow Tram", {}),
-    ],
-)
+@pytest.mark.parametrize(("records", "title", "recording"), rows(__file__, "versions"))
 def test_of_a_version_the_date_of_the_songs_single_is_no_answer(
     records: Sequence[str], title: str, recording: dict[str, Any]
 ) -> None:
@@ -92,15 +82,10 @@ def test_the_evidence_for_the_model_has_the_question_and_what_answers_it() -> No
 # What a stated date makes of the evidence.
 
 
-@pytest.mark.parametrize(
-    ("date", "recording", "year", "is_certain"),
-    [
-        ("1977-10-07", {}, 1977, True),
-        ("1977", {}, 1977, True),
-        ("1981", {}, 1981, True),
-        ("1979-01-01", {"first_release_date": None, "disambiguation": "1969 take"}, 1979, False),
-    ],
-)
+@pytest.mark.parametrize(("date", "recording", "year", "is_certain"), [
+    ("1977-10-07", {}, 1977, True), ("1977", {}, 1977, True), ("1981", {}, 1981, True),
+    ("1979-01-01", {"first_release_date": None, "disambiguation": "1969 take"}, 1979, False),
+])  # fmt: skip
 def test_a_stated_date_counts_as_that_of_a_single_that_is_missing(
     date: str, recording: dict[str, Any], year: int, is_certain: bool
 ) -> None:
@@ -123,28 +108,8 @@ def test_a_date_after_an_official_release_is_impossible() -> None:
 # What speaks against a date.
 
 
-@pytest.mark.parametrize(
-    ("title", "line", "said"),
-    [
-        ("Slow Tram", "Lena Frost re-recorded it in 1980.", "re-recorded"),
-        ("Slow Tram", "A single by Lena Frost, from the album Rails (1975).", "of 1975"),
-        ("Slow Tram", "A single by Lena Frost, from the album Rails.", "was not read"),
-        ("Slow Tram", "A single by Lena Frost, from the album Rails (1978).", ""),
-        ("Slow Tram", "A single by Lena Frost, from the album Best.", ""),
-        ("Slow Tram", "A single by Somebody Else, who re-recorded it.", ""),
-        (
-            "Rails | Lena Frost",
-            "Released | 4 October 1971\n- Slow Tram",
-            "record of 1971-10-04",
-        ),
-        ("Rails | Lena Frost", "Released | 4 October 1978\n- Slow Tram", ""),
-        ("Lena Frost", "She made remakes of Old Coat.", ""),
-        ("Lena Frost", "Slow Tram and others are remakes.", "remakes"),
-    ],
-)
-def test_pages_that_tell_of_another_record_or_recording_are_doubts(
-    title: str, line: str, said: str
-) -> None:
+@pytest.mark.parametrize(("title", "line", "said"), rows(__file__, "doubts"))
+def test_pages_of_another_record_or_recording_are_doubts(title: str, line: str, said: str) -> None:
     page = SourceText(("https://one.example/a",), title, line, is_fetched=True)
     patch = Patch(THE_RECORDING, FIRST_RELEASE, "1977-10-07")
     doubts = "; ".join(year_doubts(patch, [page], evidence()))
@@ -231,13 +196,10 @@ COLLECTED_TWICE = (ALONE[0].replace("1981-03-02", "1981"), "D | Album+Compilatio
 SINGLES = "Title: Slow Tram\n> Single by Lena Frost\n> Released | {}"
 
 
-@pytest.mark.parametrize(
-    ("records", "fact", "date"),
-    [
-        (LEADS_TO_TWO, {}, "1980-12-05"),
-        (COLLECTED_TWICE, {"about": "the recording", "field": "first_release"}, "1977-10-07"),
-    ],
-)
+@pytest.mark.parametrize(("records", "fact", "date"), [
+    (LEADS_TO_TWO, {}, "1980-12-05"),
+    (COLLECTED_TWICE, {"about": "the recording", "field": "first_release"}, "1977-10-07"),
+])  # fmt: skip
 def test_facts_date_the_first_release_although_the_group_stays_open(
     records: Sequence[str], fact: dict[str, str], date: str
 ) -> None:

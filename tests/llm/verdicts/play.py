@@ -1,13 +1,10 @@
 """Play the conversations and the dated statements of this folder through the adjudicator.
 
-`python tests/llm/verdicts/play.py [WORD ...]` prints what was decided, by kind, once with an honest
-second reading and once with one that says `first_release` to everything; words choose cases whose
-kind or id contains one of them. README.md says how a case is written.
+README.md says how a case is written.
 """
 
 import json
 import re
-import sys
 import tomllib
 import unicodedata
 import uuid
@@ -33,9 +30,6 @@ from chart_binder.react.conversation import GenerationOptions, Message, Reply
 from chart_binder.rules.decide import decide
 from chart_binder.web.fetch import PageFetcher
 from chart_binder.web.tools import web_fetch, web_search
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from golden.bundles import golden
 from servers.http import Request, Response, StandIn
 from servers.pages import redirect
@@ -606,47 +600,11 @@ def _statement_page(said: Json, site: str) -> str:
 # What is printed
 
 
-def table(played: Sequence[Played], lying: Sequence[Played] = ()) -> str:
-    """Return how many were decided, by kind: with an honest and with a lying second reading."""
-    rows = [f"{'kind':32} {'cases':>5} {'decided':>8} {'lying':>6}  wrong"]
-    kinds = Counter(one.case.kind for one in played)
-    for kind, count in sorted(kinds.items()):
+def table(played: Sequence[Played]) -> str:
+    """Return how many were decided, by kind, and which wrongly: what a failing test shows."""
+    rows = [f"{'kind':32} {'cases':>5} {'decided':>8}  wrong"]
+    for kind, count in sorted(Counter(one.case.kind for one in played).items()):
         ours = [one for one in played if one.case.kind == kind]
-        lied = [one for one in lying if one.case.kind == kind]
-        wrong = [one.case.id for one in ours if not one.is_right]
-        decided = [sum(bool(one.decided) for one in each) for each in (ours, lied)]
-        rows.append(f"{kind:32} {count:5} {decided[0]:8} {decided[1]:6}  {' '.join(wrong)}")
+        wrong = " ".join(one.case.id for one in ours if not one.is_right)
+        rows.append(f"{kind:32} {count:5} {sum(bool(one.decided) for one in ours):8}  {wrong}")
     return "\n".join(rows)
-
-
-def report(words: Sequence[str]) -> Iterator[str]:
-    """Yield the tables of the conversations and of the statements; with words, the checks too."""
-    every = [*cases(), *(case_of(n, said) for n, said in enumerate(statements(), 1))]
-    chosen = [one for one in every if not words or any(w in f"{one.kind} {one.id}" for w in words)]
-    played = [play(case) for case in chosen]
-    lying = [play(case, is_lying=True) for case in chosen]
-    parts = {"wrong answers": (False, False), "right answers": (False, True)}
-    parts |= {"no release dates": (True, False), "release dates": (True, True)}
-    for name, part in parts.items():
-        ours, lied = ([one for one in each if _part(one.case) == part] for each in (played, lying))
-        decided = [sum(bool(one.decided) for one in each) for each in (ours, lied)]
-        right = sum(one.is_right for one in ours)
-        yield f"\n{name}: {len(ours)}, decided {decided[0]} (lying {decided[1]}), right {right}\n"
-        yield table(ours, lied)
-        if costs := [one.player.readings for one in ours if one.decided]:
-            asked = sum(map(len, costs)) / len(costs)
-            tokens = sum(len(text) // 4 for each in costs for text, _ in each) / len(costs)
-            most = max(map(len, costs))
-            yield f"second readings a decision: {asked:.1f}, at most {most}; {tokens:.0f} tokens"
-    for one in played if words else ():
-        yield f"\n{one.case.id}: {one.result.outcome}, {one.result.problem}"
-        yield from (f"  {each.name} {each.passed}: {each.detail}" for each in one.result.checks)
-        yield from (f"  {reading}: {asked!r}" for asked, reading in one.player.readings)
-
-
-def _part(case: Case) -> tuple[bool, bool]:
-    return case.id.startswith("statement-"), bool(case.wanted)
-
-
-if __name__ == "__main__":
-    sys.stdout.write("\n".join(report(sys.argv[1:])) + "\n")
