@@ -105,9 +105,7 @@ def test_a_proxy_for_all_and_one_without_a_scheme_are_used(kind: Kind) -> None:
 
 
 @SERVERS
-def test_an_authority_of_ones_own_is_believed_and_missed_by_name(
-    kind: Kind, tmp_path: Path
-) -> None:
+def test_an_own_authority_is_believed_and_missed_by_name(kind: Kind, tmp_path: Path) -> None:
     certificate = make_certificate(tmp_path, "IP:127.0.0.1")
     server = kind.serve(["well"])
     server.tls = served_with(certificate)
@@ -117,46 +115,12 @@ def test_an_authority_of_ones_own_is_believed_and_missed_by_name(
     assert said == "well\n"
 
 
-@pytest.mark.parametrize("odd", [ODD["SSL_CERT_FILE"], ODD["all"]], ids=["SSL_CERT_FILE", "all"])
-@SERVERS
-def test_doctor_says_of_a_model_on_this_machine_that_it_is_there(
-    kind: Kind, odd: dict[str, str], tmp_path: Path
-) -> None:
-    settings = {
-        "CANON_LLM__ENABLED": "true", "CANON_LLM__PROVIDER": kind.provider,
-        "CANON_LLM__SEARXNG__ENABLED": "false", "HOME": str(tmp_path),
-        "CANON_MUSICBRAINZ__HOSTNAME": "127.0.0.1:9",
-    }  # fmt: skip
-    with kind.serve() as server:
-        settings["CANON_LLM__BASE_URL"] = server.url
-        said = run("-m", "chart_binder", "doctor", **settings, **odd)
-    assert "\nok       model" in said, said
-
-
-@SERVERS
-@pytest.mark.parametrize(
-    ("base_url", "odd"),
-    [("https://models.example", "SSL_CERT_FILE"), (ELSEWHERE, "socks")],
-)
-def test_doctor_names_the_variable_for_a_model_elsewhere(
-    kind: Kind, base_url: str, odd: str, tmp_path: Path
-) -> None:
-    settings = {
-        "CANON_LLM__ENABLED": "true", "CANON_LLM__PROVIDER": kind.provider,
-        "CANON_LLM__SEARXNG__ENABLED": "false", "HOME": str(tmp_path),
-        "CANON_LLM__BASE_URL": base_url, "CANON_MUSICBRAINZ__HOSTNAME": "127.0.0.1:9",
-    }  # fmt: skip
-    said = " ".join(run("-m", "chart_binder", "doctor", **settings, **ODD[odd]).split())
-    assert f"failed model {base_url}" in said
-    assert next(iter(ODD[odd])) in said.partition("failed model")[2]
-
-
 def open_to(port: int, **settings: str) -> dict[str, str]:
     fetch = {"PORTS": str(port), "ALLOW_PRIVATE_HOSTS": "127.0.0.1"}
     return {f"CANON_LLM__FETCH__{name}": value for name, value in fetch.items()} | settings
 
 
-@ENVIRONMENTS
+@pytest.mark.parametrize("odd", [ODD["NO_PROXY"], ODD["all"]], ids=["NO_PROXY", "all"])
 def test_pages_and_wikipedia_are_read_over_http(odd: dict[str, str]) -> None:
     with Pages({"/": "<p>The album came out in 1974."}) as server:
         settings = open_to(server.port)

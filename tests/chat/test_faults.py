@@ -3,6 +3,7 @@
 import re
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
+from importlib import resources
 from time import monotonic, sleep, time
 from typing import Any
 
@@ -20,143 +21,20 @@ from chart_binder.react.conversation import (
     Reply,
     UnreachableError,
 )
+from corpus import rows
 from servers.http import Response, free_port
 from servers.kinds import KINDS, Kind
 from servers.openai import FAULTS, OpenAIStandIn
 from servers.talk import Said
 
 LATE = "did not finish its answer for model 'llama3.2' within 0.3 s: raise llm.timeout_s"
-NOT_OLLAMA = "does not speak Ollama's format (its answer cannot be read): set llm.base_url to an"
-NOT_OPENAI = "does not speak OpenAI's format (its answer cannot be read): set llm.base_url to the"
-TOO_LONG = "set llm.num_ctx to what the server gives it, or start the server with more"
-RAW = 'set llm.prompting = "raw"'
-LOADING = "is not ready, or still loading model 'llama3.2' (HTTP {}): wait until it is, or raise"
-MEMORY = (
-    "more memory than {} at {{url}} has (HTTP {}: {}): choose a smaller model, or lower llm.num_ctx"
-)
-EFFORT = "cannot think as it is told (HTTP 400: {}"
-MISSING = "model 'llama3.2' is not on the server at {url}/v1: set llm.model_id to one it has: qwen3"
-ENDLESS = "went on past 1000000 bytes, more than llm.max_tokens hold"
-TOO_MUCH = "sent more than 16000000 bytes in one answer: set llm.base_url"
-OF_BOTH = {
-    **dict.fromkeys(
-        ("empty body", "ends without done", "cut in a letter"),
-        "ended its reply before it was done: ",
-    ),
-    **dict.fromkeys(("null content", "empty content", "blank content"), "answered with nothing: "),
-    **dict.fromkeys(("slow", "falls silent", "drips", "drips headers"), LATE),
-    **dict.fromkeys(("dropped", "hangs up"), "broke off ("),
-    "endless": f"{ENDLESS}: look whether its server keeps to the limit it is given",
-    "endless thinking": ENDLESS,
-    "endless line": TOO_MUCH,
-    "502 page": LOADING.format(502),
-    "bad gzip": "compressed its answer (gzip), though canon asks for none: turn that off in",
+SENTENCES = {
+    (provider, fault): sentence
+    for servers, faults, sentence in rows(__file__, "sentences")
+    for provider in servers.split()
+    for fault in faults.split(" | ")
 }
-OF_OLLAMA = {
-    "absent": "model 'llama3.2' is not on the server at {url}: ollama pull llama3.2",
-    "absent, old wording": "is not on the server at {url}: ollama pull llama3.2",
-    "400": "does not support chat): choose another model",
-    "401": "refuses the key or wants one (HTTP 401: unauthorized): set llm.api_key_env",
-    "host": "refuses requests under that name (HTTP 403): start it with OLLAMA_HOST=0.0.0.0",
-    "subscription": "needs a subscription (HTTP 403: this model requires a subscription, upgrade",
-    "too old": "needs a newer Ollama than the one at {url} (HTTP 412: this model requires a newer",
-    "404 page": "does not speak Ollama's format (HTTP 404): set llm.base_url",
-    "500": "failed (HTTP 500: model runner has unexpectedly stopped): look into the server's log",
-    "memory": MEMORY.format(
-        "Ollama", 500, "model requires more system memory (9.2 GiB) than is available (3.9 GiB)"
-    ),
-    "memory, CUDA": MEMORY.format(
-        "Ollama", 500, "llama runner process has terminated: cudaMalloc failed"
-    ),
-    **{f"tool call{each}": RAW for each in ("", " in mid-stream", " as a key", ", XML")},
-    "thinking": EFFORT.format('"llama3.2" does not support thinking): set llm.think'),
-    "thinking by degrees": EFFORT.format('think value "medium" is not supported for this model)'),
-    "too long": "(HTTP 400: the input length exceeds the context length): raise llm.num_ctx",
-    "too long, 0.40": "(HTTP 400: request (6030 tokens) exceeds the available context size (4096 "
-    "tokens), try increasing it): raise llm.num_ctx, or choose a model with more context",
-    "roles": RAW,
-    "loading, 500": LOADING.format("500: Loading model"),
-    "takes long to load": "start it with a longer OLLAMA_LOAD_TIMEOUT, or choose a smaller model",
-    "cannot load": "cannot load model 'llama3.2' (HTTP 500: unable to load model: /root/.ollama/",
-    "503": "is busy or still loading (HTTP 503: server busy, please try again. maximum pending",
-    "error in mid-stream": "broke its reply off with an error: llama runner process has terminated",
-    "redirect loop": "{url} redirects (HTTP 307): set llm.base_url",
-    **dict.fromkeys(
-        ("429", "429 for an hour"),
-        "is busy or still loading (HTTP 429: too many requests): ask later",
-    ),
-    **dict.fromkeys(("garbage", "html"), NOT_OLLAMA),
-    **dict.fromkeys(("no message", "deep", "garbage in mid-stream"), NOT_OLLAMA),
-    "error object in mid-stream": "broke its reply off with an error: no",
-}
-OF_OPENAI = {
-    **dict.fromkeys(("absent, vLLM", "absent, Ollama", "absent, 400"), MISSING),
-    "400": "refuses the request for model 'llama3.2' (HTTP 400: Image input is not supported)",
-    "key in a 400": "refuses the key or wants one (HTTP 400: API key not valid. Please pass a",
-    "max_tokens": "Use 'max_completion_tokens' instead.): choose another model",
-    "401": "refuses the key or wants one (HTTP 401: Invalid API Key): set llm.api_key_env",
-    "403": "refuses the key or wants one (HTTP 403: Forbidden): set llm.api_key_env",
-    **dict.fromkeys(("404", "404 page"), "does not speak OpenAI's format (HTTP 404"),
-    **dict.fromkeys(("too long, vLLM", "too long, 200"), TOO_LONG),
-    "too long, llama.cpp": "(HTTP 400: request (6030 tokens) exceeds the available context size",
-    "too long, 500": "(HTTP 500: Context size has been exceeded.): set llm.num_ctx",
-    "422": '"extra_forbidden", "loc": ["body", "top_k"], "msg": "Extra inputs"',
-    **dict.fromkeys(
-        ("429", "429 for an hour"),
-        "is busy or still loading (HTTP 429: Rate limit reached): ask later",
-    ),
-    "500": "failed (HTTP 500: the engine is dead): look into the server's log",
-    "memory": MEMORY.replace("{{url}}", "{{url}}/v1").format(
-        "the server", 500, "CUDA out of memory. Tried to allocate 2.00 GiB"
-    ),
-    "memory, LM Studio": "choose a smaller model, or lower llm.num_ctx and what the server is",
-    "nothing loaded": "has no model loaded (HTTP 400: No models loaded. Please load a model in",
-    "nothing loaded, 404": "): load 'llama3.2' there, as LM Studio does with `lms load llama3.2`",
-    **dict.fromkeys(("alternation", "no system", "two roles", "no later system"), RAW),
-    "thinking by degrees": EFFORT.format('think value "medium" is not supported for this model)'),
-    "effort": EFFORT.format("body.reasoning_effort: Input should be"),
-    "loading, 500": LOADING.format(
-        "500: litellm.InternalServerError: OpenAIException - Loading model"
-    ),
-    "503 page": LOADING.format(503),
-    "502 empty": LOADING.format(502),
-    "502 text": LOADING.format("502: Bad Gateway"),
-    "504 page": LOADING.format(504),
-    "503 Envoy": LOADING.format("503: no healthy upstream"),
-    "504 Envoy": LOADING.format("504: upstream request timeout"),
-    "cannot load": "cannot load model 'llama3.2' (HTTP 500: Error loading model. (Exit code: 6). ",
-    "cannot load, 503": "(HTTP 503: failed to load model: file missing): look into the server's",
-    "no quota": "has no quota or credit left for the key (HTTP 429: You exceeded your current",
-    "no credit": "(HTTP 402: Insufficient credits. Add more using /settings/credits): add some",
-    "402": "wants to be paid (HTTP 402): add credit there, or set llm.api_key_env to another key",
-    "https": "speaks https only (HTTP 400: Client sent an HTTP request to an HTTPS server.): begin "
-    "llm.base_url with https://",
-    **{
-        reason: f"ended its reply before it was done (finish_reason '{reason}'): look into"
-        for reason in ("abort", "error", "network_error")
-    },
-    "refuses": "model 'llama3.2' at {url}/v1 refused to answer (I cannot help): choose another",
-    "500 text": "failed (HTTP 500: Internal Server Error): look into the server's log",
-    **dict.fromkeys(("503", "503 in a 200"), LOADING.format("503: Loading model")),
-    "error with 200": "has no such path (Unexpected endpoint or method. (POST /v1/chat).",
-    "garbage": "ended its reply before it was done",
-    **dict.fromkeys(("garbage event", "garbage document", "garbage in mid-stream"), NOT_OPENAI),
-    **dict.fromkeys(("html", "empty document", "no choices"), NOT_OPENAI),
-    **dict.fromkeys(("content is a number", "deep"), NOT_OPENAI),
-    "error in mid-stream": "failed (HTTP 500: the engine died): look into the server's log",
-    "error text in mid-stream": "broke its reply off with an error: it crashed",
-    "error field in mid-stream": "failed (HTTP 500: it broke): look into the server's log",
-    **dict.fromkeys(
-        ("nothing but done", "no choice", "calls no tool"),
-        "answered with nothing: choose another model",
-    ),
-    **dict.fromkeys(
-        ("filtered", "content_filter"), "by a filter (finish_reason 'content_filter'): turn the"
-    ),
-    "redirect loop": "{url}/v1 redirects (HTTP 307): set llm.base_url to the server itself",
-    "endless comments": TOO_MUCH,
-}
-SENTENCES = {"ollama": OF_BOTH | OF_OLLAMA, "openai": OF_BOTH | OF_OPENAI}
+"""What comes of each fault, `{url}` for the address of the server."""
 TRIES = {
     **{(kind, fault): 3 for kind in KINDS for fault in ("429", "hangs up")},
     ("ollama", "503"): 3,
@@ -182,12 +60,12 @@ def ask(provider: str, url: str, **changes: object) -> Reply:
     [(kind.provider, fault) for kind in KINDS.values() for fault in kind.rows],
 )
 def test_a_fault_is_one_sentence_with_its_remedy(provider: str, fault: str) -> None:
-    expected = SENTENCES[provider][fault]
+    expected = SENTENCES[provider, fault]
     models: dict[str, object] = {"models": ({"id": "qwen3"},)} if provider == "openai" else {}
     with KINDS[provider].serve(["never"], fault=fault, **models) as server:
         began = monotonic()
         with pytest.raises(ChatError) as refused:
-            ask(provider, server.url, timeout_s=0.3 if expected is LATE else 1.0)
+            ask(provider, server.url, timeout_s=0.3 if expected == LATE else 1.0)
         took_s = monotonic() - began
     sentence = str(refused.value)
     assert expected.format(url=server.url) in sentence
@@ -198,13 +76,12 @@ def test_a_fault_is_one_sentence_with_its_remedy(provider: str, fault: str) -> N
     assert took_s < 3.0  # what drips or keeps silent would do so for ten seconds and more
 
 
-@pytest.mark.parametrize("streamed", [True, False])
 @pytest.mark.parametrize("provider", KINDS)
-def test_a_server_that_is_not_there_is_named_with_what_to_do(provider: str, streamed: bool) -> None:
+def test_a_server_that_is_not_there_is_named_with_what_to_do(provider: str) -> None:
     url = f"http://127.0.0.1:{free_port()}"
     began = monotonic()
     with pytest.raises(UnreachableError, match=NOT_THERE[provider].format(url)):
-        ask(provider, url, stream=streamed, timeout_s=120.0)
+        ask(provider, url, timeout_s=120.0)
     assert START_WAIT_S < monotonic() - began < START_WAIT_S + 1
 
 
@@ -240,22 +117,10 @@ def by_argument(provider: str, url: str, **options: Any) -> ChatModel:
     return openai_model("llama3.2", url, **options)
 
 
-@pytest.mark.parametrize(
-    ("provider", "fault"),
-    [(kind.provider, fault) for kind in KINDS.values() for fault in kind.rows],
-)
-def test_an_error_names_the_argument_if_there_is_no_configuration(
-    provider: str, fault: str
-) -> None:
-    models: dict[str, object] = {"models": ({"id": "qwen3"},)} if provider == "openai" else {}
-    with (
-        KINDS[provider].serve(["never"], fault=fault, **models) as server,
-        pytest.raises(ChatError) as refused,
-    ):
-        by_argument(provider, server.url, timeout_s=0.3).reply(
-            [Message("user", "?")], GenerationOptions()
-        )
-    assert not re.search(r"\bllm\.|\[llm\]", str(refused.value))
+def test_no_sentence_names_a_key_where_an_argument_may_be_meant() -> None:
+    table = resources.files("chart_binder.chat").joinpath("faults.toml").read_text("utf-8")
+    sentences = [line for line in table.splitlines() if not line.startswith("#")]
+    assert [line for line in sentences if re.search(r"\bllm\.|\[llm\]", line)] == []
 
 
 @pytest.mark.parametrize("provider", KINDS)
@@ -304,9 +169,7 @@ def test_a_password_in_the_address_is_not_told(secret: str) -> None:
          r"load it there, or set llm\.model_id to one it has$"),
     ],
 )  # fmt: skip
-def test_an_absent_model_is_named_with_some_of_those_that_are_there(
-    server: OpenAIStandIn, words: str
-) -> None:
+def test_an_absent_model_is_named_with_some_present_ones(server: OpenAIStandIn, words: str) -> None:
     with server, pytest.raises(ChatError, match=words):
         ask("openai", server.url)
 
@@ -338,9 +201,7 @@ def test_a_role_the_server_refuses_is_named() -> None:
     assert len(server.chats) == 1
 
 
-def test_a_server_that_is_busy_until_a_later_date_is_not_asked_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_server_that_is_busy_until_a_date_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     until = formatdate(time() + 3600, usegmt=True)
     busy = Response("{}", 429, headers=(("Retry-After", until),))
     monkeypatch.setitem(FAULTS, "busy", lambda *_: busy)

@@ -103,28 +103,6 @@ def test_a_key_that_cannot_be_sent_is_refused_unseen(environ: dict[str, str]) ->
     assert "s3" not in str(no.value)
 
 
-@pytest.mark.parametrize("url", ["http://:80", "http://[::1", "http://host:99999"])
-def test_an_address_that_cannot_be_meant_is_refused(url: str) -> None:
-    with pytest.raises(ConfigError, match=r"llm\.base_url"):
-        connect(LLMConfig(base_url=url), NOBODY)
-
-
-def test_a_proxy_is_passed_by_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
-    with OllamaStandIn(["well"]) as server:
-        assert ask(server).content == "well"
-
-
-def test_a_proxy_is_used_for_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    with OllamaStandIn(["well"]) as proxy:
-        monkeypatch.setenv("HTTP_PROXY", proxy.url)
-        monkeypatch.delenv("NO_PROXY", raising=False)
-        config = LLMConfig(base_url="http://models.example:11434")
-        assert connect(config, NOBODY).reply(ASKED, GenerationOptions(STOP)).content == "well"
-    assert proxy.requests[0].target == "http://models.example:11434/api/chat"
-
-
 LONG = (Message("system", "rules " * 100), Message("user", "0383dadf-2a4e-4d10 " * 400))
 
 

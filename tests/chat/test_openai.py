@@ -75,12 +75,9 @@ def test_four_stop_strings_are_sent_and_no_empty_list() -> None:
 
 
 SAID = (
-    *ASKED,
-    Message("assistant", "Action: x"),
-    Message("tool", "Observation: 1"),
-    Message("assistant", "Action: y"),
-    Message("tool", "Observation: 2"),
-)
+    *ASKED, Message("assistant", "Action: x"), Message("tool", "Observation: 1"),
+    Message("assistant", "Action: y"), Message("tool", "Observation: 2"),
+)  # fmt: skip
 
 
 def test_each_names_a_call_of_its_own_which_stays_the_same() -> None:
@@ -94,25 +91,15 @@ def test_each_names_a_call_of_its_own_which_stays_the_same() -> None:
     assert [each["tool_call_id"] for each in tools] == ["call00003", "call00005"]
 
 
-@pytest.mark.parametrize("field", ["stream_options", "seed", "response_format"])
+@pytest.mark.parametrize("field", ["stream_options", "seed", "response_format", "temperature"])
 def test_a_field_that_it_names_is_done_without(field: str) -> None:
     with OpenAIStandIn(["one", "two"], declines=(field,)) as server:
         chat = model(server)
         assert chat.reply(ASKED, GenerationOptions(STOP, SCHEMA)).content == "one"
         assert chat.reply(ASKED, GenerationOptions(STOP, SCHEMA)).content == "two"
     assert [field in each for each in server.chats] == [True, False, False]
-    others = {"stream_options", "seed", "response_format"} - {field}
+    others = {"stream_options", "seed", "response_format", "temperature"} - {field}
     assert all(others <= each.keys() for each in server.chats)
-
-
-def test_a_model_that_takes_no_temperature_is_asked_without() -> None:
-    with OpenAIStandIn(["one", "two"], declines=("temperature",)) as server:
-        chat = model(server)
-        assert [chat.reply(ASKED, GenerationOptions(STOP)).content for _ in range(2)] == [
-            "one",
-            "two",
-        ]
-    assert ["temperature" in each for each in server.chats] == [True, False, False]
 
 
 def test_a_model_that_wants_the_newer_name_of_max_tokens_gets_it() -> None:
@@ -170,7 +157,7 @@ ODD_STREAMS = [
     [(answer, None if name == "no reason" else "stop") for name, answer in ODD_STREAMS],
     ids=[name for name, _ in ODD_STREAMS],
 )
-def test_an_odd_stream_is_read(
+def test_odd_streams_are_read(
     answer: Response, reason: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reply = answered(monkeypatch, answer)
@@ -220,9 +207,7 @@ def test_odd_counts_cost_no_more_than_themselves(monkeypatch: pytest.MonkeyPatch
     assert (reply.content, reply.prompt_tokens, reply.completion_tokens) == ("well", 1500, None)
 
 
-def test_a_line_kept_open_after_the_last_word_is_not_waited_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_line_kept_open_at_the_end_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chart_binder.chat.streaming.COUNTS_S", 0.2)
 
     def kept_open(server: OpenAIStandIn, _: object) -> Response:

@@ -18,6 +18,7 @@ from chart_binder.react.dialect import Classic, Pause, Xml
 from chart_binder.react.loop import Task, converse
 from chart_binder.react.steps import ToolCall
 from chart_binder.react.tools import Tool, Toolbox
+from corpus import rows
 from servers.http import Response
 from servers.kinds import KINDS, Kind
 from servers.ollama import CREATED, FAULTS, OllamaStandIn
@@ -42,40 +43,8 @@ def sent(provider: str, **settings: object) -> Body:
     return server.chats[0]
 
 
-SPELLED: list[tuple[str, dict[str, object], Mapping[str, object]]] = [
-    ("ollama", {}, UNCUT),
-    ("ollama", {"think": True}, {**UNCUT, "think": True}),
-    ("ollama", {"think": False}, {**UNCUT, "think": False}),
-    ("ollama", {"think": "high"}, {**UNCUT, "think": "high"}),
-    ("ollama", {"reasoning_effort": "low"}, {**UNCUT, "think": "low"}),
-    ("ollama", {"reasoning_effort": "none"}, {**UNCUT, "think": False}),
-    ("ollama", {"reasoning_effort": "minimal"}, {**UNCUT, "think": False}),
-    ("ollama", {"think": True, "reasoning_effort": "low"}, {**UNCUT, "think": True}),
-    ("ollama", {"keep_alive": "10m"}, {**UNCUT, "keep_alive": "10m"}),
-    ("ollama", {"keep_alive": -1}, {**UNCUT, "keep_alive": -1}),
-    ("ollama", {"keep_alive": 0}, {**UNCUT, "keep_alive": 0}),
-    ("ollama", {"extra_body": {"truncate": True, "top_k": 5}},
-     {"truncate": True, "shift": False, "top_k": 5}),
-    ("openai", {}, {}),
-    ("openai", {"think": True}, {"chat_template_kwargs": dict.fromkeys(OFF, True)}),
-    ("openai", {"think": False}, {"chat_template_kwargs": OFF, "reasoning_effort": "none"}),
-    ("openai", {"think": "low"}, {"reasoning_effort": "low"}),
-    ("openai", {"reasoning_effort": "xhigh"}, {"reasoning_effort": "xhigh"}),
-    ("openai", {"think": "low", "reasoning_effort": "high"}, {"reasoning_effort": "high"}),
-    ("openai", {"think": False, "reasoning_effort": "low"},
-     {"chat_template_kwargs": OFF, "reasoning_effort": "low"}),
-    ("openai", {"keep_alive": "1h30m"}, {"keep_alive": "1h30m", "ttl": 5_400}),
-    ("openai", {"keep_alive": 300}, {"keep_alive": 300, "ttl": 300}),
-    ("openai", {"keep_alive": -1}, {"keep_alive": -1}),
-    ("openai", {"keep_alive": "-1m"}, {"keep_alive": "-1m"}),
-    ("openai", {"extra_body": {"top_k": 20, "min_p": 0.05}}, {"top_k": 20, "min_p": 0.05}),
-    ("openai", {"think": False, "extra_body": {"chat_template_kwargs": {"thinking": True}}},
-     {"chat_template_kwargs": {**OFF, "thinking": True}, "reasoning_effort": "none"}),
-]  # fmt: skip
-
-
 @pytest.mark.parametrize("streamed", [True, False])
-@pytest.mark.parametrize(("provider", "settings", "spelled"), SPELLED)
+@pytest.mark.parametrize(("provider", "settings", "spelled"), rows(__file__, "spelled"))
 def test_each_server_is_told_in_its_own_words(
     provider: str, settings: dict[str, object], spelled: Mapping[str, object], streamed: bool
 ) -> None:
@@ -141,15 +110,12 @@ def test_a_second_reading_does_not_think_unless_told_to(kind: Kind) -> None:
         assert read(kind, server, prompting="raw") == [{}] * 2
 
 
-@pytest.mark.parametrize(
-    ("provider", "settings", "spelled"),
-    [
-        ("ollama", {"think": True}, {"think": True}),
-        ("ollama", {"reasoning_effort": "low"}, {"think": "low"}),
-        ("openai", {"think": True}, {"chat_template_kwargs": dict.fromkeys(OFF, True)}),
-        ("openai", {"reasoning_effort": "low"}, {"reasoning_effort": "low"}),
-    ],
-)
+@pytest.mark.parametrize(("provider", "settings", "spelled"), [
+    ("ollama", {"think": True}, {"think": True}),
+    ("ollama", {"reasoning_effort": "low"}, {"think": "low"}),
+    ("openai", {"think": True}, {"chat_template_kwargs": dict.fromkeys(OFF, True)}),
+    ("openai", {"reasoning_effort": "low"}, {"reasoning_effort": "low"}),
+])  # fmt: skip
 def test_a_second_reading_thinks_as_it_is_told(
     provider: str, settings: dict[str, object], spelled: dict[str, object]
 ) -> None:
@@ -315,9 +281,7 @@ SPLIT: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("answer", SPLIT.values(), ids=SPLIT)
-def test_a_call_is_read_however_its_pieces_are_marked(
-    answer: Response, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_call_is_read_from_any_pieces(answer: Response, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(OPENAI_FAULTS, "calls", lambda *_: answer)
     with OpenAIStandIn(fault="calls") as server:
         content = KINDS["openai"].model(server).reply(ASKED, GenerationOptions()).content
@@ -364,9 +328,7 @@ def test_the_tool_of_such_a_call_is_run(monkeypatch: pytest.MonkeyPatch) -> None
     assert "Killer Queen 東京: 1974" in shown
 
 
-def test_a_refusal_that_quotes_what_was_added_names_the_table(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_refusal_that_quotes_an_option_names_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     refusal = error(400, "Unrecognized request argument supplied: top_k")
     monkeypatch.setitem(OPENAI_FAULTS, "strict", lambda *_: refusal)
     with (

@@ -51,9 +51,7 @@ def test_a_reply_has_its_counts_and_its_time(kind: Kind, prompting: str, streame
     ("provider", "more"),
     [("ollama", {}), *(("openai", {"thinks_in": f"reasoning{end}"}) for end in ("_content", ""))],
 )
-def test_thinking_stays_apart_from_the_content(
-    provider: str, more: dict[str, str], streamed: bool
-) -> None:
+def test_thinking_is_no_content(provider: str, more: dict[str, str], streamed: bool) -> None:
     said = Said("Final Answer: 1", thinking="Observation: is it 1?")
     with KINDS[provider].serve([said], **more) as server:
         reply = KINDS[provider].model(server, stream=streamed).reply(ASKED, GenerationOptions(STOP))
@@ -80,19 +78,12 @@ def test_a_prompt_that_cannot_fit_the_context_is_not_sent(kind: Kind) -> None:
 
 @SERVERS
 @WAYS
-@pytest.mark.parametrize(
-    ("said", "kept"),
-    [
-        *(
-            (f"{CALL}\n{label} it is C1", CALL)
-            for label in ("Observation:", "**Observation:**", "观察：", " Observation:", "Obs：")
-        ),
-        (f"{THINKING}\n{CALL}\nOBSERVATION: C1", f"{THINKING}\n{CALL}"),
-    ],
-)
-def test_a_server_that_goes_on_after_the_end_is_hung_up_on(
-    kind: Kind, prompting: str, said: str, kept: str
-) -> None:
+@pytest.mark.parametrize(("said", "kept"), [
+    *((f"{CALL}\n{label} it is C1", CALL)
+      for label in ("Observation:", "**Observation:**", "观察：", " Observation:", "Obs：")),
+    (f"{THINKING}\n{CALL}\nOBSERVATION: C1", f"{THINKING}\n{CALL}"),
+])  # fmt: skip
+def test_a_server_that_goes_on_is_cut_off(kind: Kind, prompting: str, said: str, kept: str) -> None:
     with kind.serve([Said(said, goes_on="\nand so on ")], obeys_stop=False) as server:
         reply = kind.model(server, prompting=prompting).reply(ASKED, ENOUGH)
         assert server.hung_up.wait(5)  # it would go on for ever
@@ -102,9 +93,7 @@ def test_a_server_that_goes_on_after_the_end_is_hung_up_on(
 @SERVERS
 @WAYS
 @pytest.mark.parametrize("content", [f"{CALL}\nObservation: C1\nmore", f"{THINKING}\n{ANSWER}\n"])
-def test_a_reply_that_comes_whole_is_left_as_it_is(
-    kind: Kind, prompting: str, content: str
-) -> None:
+def test_a_reply_that_comes_whole_is_untouched(kind: Kind, prompting: str, content: str) -> None:
     with kind.serve([content], obeys_stop=False) as server:
         chat = kind.model(server, prompting=prompting, stream=False)
         assert chat.reply(ASKED, ENOUGH).content == content
@@ -113,9 +102,7 @@ def test_a_reply_that_comes_whole_is_left_as_it_is(
 
 @SERVERS
 @pytest.mark.parametrize("streamed", [True, False])
-def test_thinking_that_a_stop_string_ended_is_asked_for_again_without(
-    kind: Kind, streamed: bool
-) -> None:
+def test_thinking_that_a_stop_string_ended_is_asked_for_again(kind: Kind, streamed: bool) -> None:
     text = f"{THINKING}\n{ANSWER}"
     with kind.serve([text, text, Said("", thinking="hm"), text]) as server:
         chat = kind.model(server, stream=streamed)
@@ -185,16 +172,14 @@ def test_a_prompt_that_grows_begins_with_the_one_before(kind: Kind) -> None:
     assert second == f"{first}Action: x\n\nObservation: 1\n\n"
 
 
-@pytest.mark.parametrize("changes", [{"stream": False}, {"prompting": "raw"}])
 @pytest.mark.parametrize(
     ("kind", "fault"), FAULTS, ids=lambda each: getattr(each, "provider", each)
 )
-def test_no_fault_is_anything_but_a_chat_error(
-    kind: Kind, fault: str, changes: dict[str, object]
-) -> None:
-    with kind.serve(["never"], fault=fault) as server, pytest.raises(ChatError) as refused:
-        kind.model(server, timeout_s=0.3, **changes).reply(ASKED, GenerationOptions(STOP))
-    assert "\n" not in str(refused.value)
+def test_no_fault_of_a_whole_raw_reply_is_anything_but_a_chat_error(kind: Kind, fault: str) -> None:
+    with kind.serve(["never"], fault=fault) as server:
+        chat = kind.model(server, timeout_s=0.3, stream=False, prompting="raw")
+        with pytest.raises(ChatError, match=r"^[^\n]*$"):
+            chat.reply(ASKED, GenerationOptions(STOP))
 
 
 @SERVERS
@@ -210,12 +195,11 @@ LOADING = {"ollama": "loading, 500", "openai": "503"}
 
 
 @SERVERS
-@pytest.mark.parametrize("prompting", ["chat", "raw"])
 def test_a_model_that_is_loading_is_waited_for_with_a_line_that_says_so(
-    kind: Kind, prompting: str, caplog: pytest.LogCaptureFixture
+    kind: Kind, caplog: pytest.LogCaptureFixture
 ) -> None:
     with kind.serve(["well"], fault=LOADING[kind.provider], times=4) as server:
-        chat = kind.model(server, prompting=prompting, timeout_s=20.0)
+        chat = kind.model(server, timeout_s=20.0)
         assert chat.reply(ASKED, GenerationOptions(STOP)).content == "well"
     assert len(server.chats) == 5
     (line,) = caplog.messages
@@ -223,13 +207,10 @@ def test_a_model_that_is_loading_is_waited_for_with_a_line_that_says_so(
 
 
 @SERVERS
-@pytest.mark.parametrize("fault", ["502 page", None])
-def test_a_model_that_is_never_loaded_is_waited_for_until_the_deadline(
-    kind: Kind, fault: str | None
-) -> None:
+def test_a_model_that_never_loads_is_waited_for_in_time(kind: Kind) -> None:
     began = monotonic()
     with (
-        kind.serve(fault=fault or LOADING[kind.provider]) as server,
+        kind.serve(fault=LOADING[kind.provider]) as server,
         pytest.raises(ChatError, match=r"wait until it is, or raise llm\.timeout_s"),
     ):
         kind.model(server, timeout_s=3.0).reply(ASKED, GenerationOptions(STOP))
@@ -304,11 +285,8 @@ def test_one_that_thought_for_too_long_costs_a_turn(kind: Kind, streamed: bool) 
     with kind.serve([Said("", thinking="hm " * 500), ANSWER]) as server:
         chat = kind.model(server, max_tokens=64, stream=streamed)
         ending = converse(
-            chat,
-            Classic(),
-            Toolbox([]),
-            Task(ASKED, lambda text, _: text),
-        )
+            chat, Classic(), Toolbox([]), Task(ASKED, lambda text, _: text),
+        )  # fmt: skip
         last = server.chats[1]["messages"][-1]["content"]
     assert (ending.answer, ending.iterations) == ("C1", 2)
     assert "Your reply was cut off because it was too long" in last

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from chart_binder.chat.streaming import LINE_START, ReplyCutter, events
 from chart_binder.react.conversation import StopCheck
+from corpus import rows
 
 
 @dataclass
@@ -43,9 +44,7 @@ def cut_text(enough: StopCheck, *pieces: str) -> str | None:
         (("x\na\nx\n",), "x\na"), (("a\n\n\nx\n",), "a\n\n"), (("",), None),
     ],
 )  # fmt: skip
-def test_a_line_is_looked_at_when_it_is_whole_or_long(
-    pieces: tuple[str, ...], left: str | None
-) -> None:
+def test_a_line_is_read_when_it_is_whole_or_long(pieces: tuple[str, ...], left: str | None) -> None:
     assert cut_text(AtX(), *pieces) == left
 
 
@@ -66,25 +65,7 @@ def test_the_time_is_linear_in_the_length(line: str) -> None:
     assert time.process_time() - began < 4
 
 
-@pytest.mark.parametrize(
-    ("text", "data"),
-    [
-        (b"data: one\n\ndata: two\n\n", [b"one", b"two"]),
-        (b"data:  one\n\n", [b" one"]),
-        (b"data: one\r\n\r\ndata: two\r\n\r\n", [b"one", b"two"]),
-        (b"data: one\r\rdata: two\r\r", [b"one", b"two"]),
-        (b"data: one\ndata: two\n\n", [b"one\ntwo"]),
-        (b"data\n\n", [b""]),
-        (b": a comment\n\ndata: one\n: another\n\n", [b"one"]),
-        (b"event: error\nid: 7\nretry: 10\ndata: one\n\n", [b"one"]),
-        (b"\xef\xbb\xbfdata: one\n\n", [b"one"]),
-        (b'error: {"code":500}\n\n', [b'{"code":500}']),
-        (b"data: no empty line at the end\n", [b"no empty line at the end"]),
-        (b"data: nor the end of the line", [b"nor the end of the line"]),
-        ("data: a\u2028b\u0085c\x0bd\n\n".encode(), ["a\u2028b\u0085c\x0bd".encode()]),
-        (b"\n\n\nwhat is this", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "data"), rows(__file__, "events"))
 def test_an_event_is_its_data(text: bytes, data: list[bytes]) -> None:
     assert list(events([text])) == data
     assert list(events(bytes([each]) for each in text)) == data
@@ -95,9 +76,7 @@ ENDS = st.sampled_from([b"\n", b"\r\n", b"\r"])
 
 
 @given(st.lists(st.tuples(LINES, ENDS)), st.lists(st.integers(0, 40)))
-def test_events_are_the_same_however_they_are_split(
-    lines: list[tuple[bytes, bytes]], sizes: list[int]
-) -> None:
+def test_events_are_alike_if_split(lines: list[tuple[bytes, bytes]], sizes: list[int]) -> None:
     text = b"".join(line + end for line, end in lines)
 
     def pieces() -> Iterator[bytes]:
