@@ -25,9 +25,7 @@ TEXTS = {
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("times", [1, 40])
-def test_a_page_that_names_no_character_set_is_read_by_its_letters(
-    language: str, codec: str, times: int
-) -> None:
+def test_a_page_without_a_character_set_is_guessed(language: str, codec: str, times: int) -> None:
     script = "<script>function f(a) { return document.getElementById(a).style.left }</script>"
     page = f"<html>{script}<title>x</title><body><p>{TEXTS[language]}</p>{script * 3}" * times
     assert decode_text(page.encode(codec), None) == page

@@ -25,15 +25,12 @@ def test_what_readers_do_see_stays(shown: str) -> None:
     assert from_html(f"<p {shown}>seen").blocks == ("seen",)
 
 
-@pytest.mark.parametrize(
-    ("markup", "blocks"),
-    [
-        *MARKUP["html"].items(),
-        ("&#99999999999999999999;x&#" + "9" * 5_000 + ";", "�x�"),
-        ("<table><tr><td rowspan=9>" + "a" * 70 + "<tr><td>b", "a" * 70 + "\nb"),
-        ("<p>" + "long " * 12 + "end:</p><p>text", ("long " * 12 + "end:") + "\ntext"),
-    ],
-)
+@pytest.mark.parametrize(("markup", "blocks"), [
+    *MARKUP["html"].items(),
+    ("&#99999999999999999999;x&#" + "9" * 5_000 + ";", "�x�"),
+    ("<table><tr><td rowspan=9>" + "a" * 70 + "<tr><td>b", "a" * 70 + "\nb"),
+    ("<p>" + "long " * 12 + "end:</p><p>text", ("long " * 12 + "end:") + "\ntext"),
+])  # fmt: skip
 def test_markup_of_every_kind_is_read_as_a_reader_would(markup: str, blocks: str) -> None:
     assert "\n".join(from_html(markup).blocks) == blocks
 

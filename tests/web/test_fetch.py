@@ -32,20 +32,14 @@ from servers.tls import make_certificate, served_with
 
 
 def fetcher(
-    server: StandIn,
-    *,
-    timeout_s: float = 5.0,
-    max_bytes: int = 2_000_000,
-    private: tuple[str, ...] = ("127.0.0.1",),
-    resolve: Resolve = resolve_by_system,
+    server: StandIn, *, timeout_s: float = 5.0, max_bytes: int = 2_000_000,
+    private: tuple[str, ...] = ("127.0.0.1",), resolve: Resolve = resolve_by_system,
     trust: ssl.SSLContext | None = None,
-) -> PageFetcher:
+) -> PageFetcher:  # fmt: skip
     config = FetchConfig(
-        timeout_s=timeout_s,
-        max_bytes=max_bytes,
-        allow_private_hosts=private,
+        timeout_s=timeout_s, max_bytes=max_bytes, allow_private_hosts=private,
         ports=(server.port,),
-    )
+    )  # fmt: skip
     return PageFetcher(config, resolve=resolve, trust=trust)
 
 
@@ -81,46 +75,37 @@ def test_a_redirect_to_another_host_does_not_count_as_two_sources() -> None:
         assert read("one.example", "127.0.0.1").sources == (f"{there.url}/there",)
 
 
-@pytest.mark.parametrize(
-    ("content_type", "body", "text"),
-    [
-        ("text/html", "<p>Björk".encode(), "Björk"),
-        ("text/html", '<meta charset="shift_jis"><p>椎名林檎'.encode("shift_jis"), "椎名林檎"),
-        ("text/html; charset=utf-16", "\ufeff<p>Björk".encode("utf-16-le"), "Björk"),
-        ("text/html; charset=punycode", "<p>Björk".encode(), "Björk"),
-        ("text/plain", b"<p>one\ntwo", "‹p›one\ntwo"),
-        ("application/json", b'{"on": "1974-11-08"}', "on: 1974-11-08"),
-        ("application/xml", b"<r><on>1974</on></r>", "r.on: 1974"),
-        ("", b"<p>no type", "no type"),
-        ("", b"no type", "no type"),
-    ],
-)
-def test_what_text_there_is_is_read_in_its_characters(
-    content_type: str, body: bytes, text: str
-) -> None:
+@pytest.mark.parametrize(("content_type", "body", "text"), [
+    ("text/html", "<p>Björk".encode(), "Björk"),
+    ("text/html", '<meta charset="shift_jis"><p>椎名林檎'.encode("shift_jis"), "椎名林檎"),
+    ("text/html; charset=utf-16", "\ufeff<p>Björk".encode("utf-16-le"), "Björk"),
+    ("text/html; charset=punycode", "<p>Björk".encode(), "Björk"),
+    ("text/plain", b"<p>one\ntwo", "‹p›one\ntwo"),
+    ("application/json", b'{"on": "1974-11-08"}', "on: 1974-11-08"),
+    ("application/xml", b"<r><on>1974</on></r>", "r.on: 1974"), ("", b"<p>no type", "no type"),
+    ("", b"no type", "no type"),
+])  # fmt: skip
+def test_text_is_read_in_its_characters(content_type: str, body: bytes, text: str) -> None:
     with Pages({"/": Response(body, content_type=content_type)}) as server:
         read = fetcher(server).fetch(server.url)
     assert "\n".join(read.extract.blocks) == text
 
 
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        (Response("x", 404), "answered 404 Not Found"),
-        (Response(b"%PDF", content_type="application/pdf"), "sent application/pdf"),
-        (Response(b"x", content_type="text/html/x"), "sent text/html/x"),
-        (Response(b"x", content_type="image/png, text/html"), "sent image/png, text/html"),
-        (Response(b"\x89PNG\r\n\0\0\0", content_type="text/html"), "not text"),
-        (Response(b"\0\1\2", content_type=""), "not text"),
-        (Response(b"x", headers=(("Content-Encoding", "br"),)), "cannot be unpacked"),
-        (Response(b"not packed", headers=(("Content-Encoding", "gzip"),)), "cannot be unpacked"),
-        (Response(b"x" * 100, drop_after=10), "broke off"),
-        (Response(raw=b"SSH-2.0-OpenSSH\r\n"), "does not speak HTTP"),
-        (Response("", 302, headers=(("Location", "http://[::1"),)), "does not speak HTTP"),
-        (Response("", 302, headers=(("Location", "file:///etc/passwd"),)), "only http and https"),
-        (endless_head(), "does not speak HTTP"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "words"), [
+    (Response("x", 404), "answered 404 Not Found"),
+    (Response(b"%PDF", content_type="application/pdf"), "sent application/pdf"),
+    (Response(b"x", content_type="text/html/x"), "sent text/html/x"),
+    (Response(b"x", content_type="image/png, text/html"), "sent image/png, text/html"),
+    (Response(b"\x89PNG\r\n\0\0\0", content_type="text/html"), "not text"),
+    (Response(b"\0\1\2", content_type=""), "not text"),
+    (Response(b"x", headers=(("Content-Encoding", "br"),)), "cannot be unpacked"),
+    (Response(b"not packed", headers=(("Content-Encoding", "gzip"),)), "cannot be unpacked"),
+    (Response(b"x" * 100, drop_after=10), "broke off"),
+    (Response(raw=b"SSH-2.0-OpenSSH\r\n"), "does not speak HTTP"),
+    (Response("", 302, headers=(("Location", "http://[::1"),)), "does not speak HTTP"),
+    (Response("", 302, headers=(("Location", "file:///etc/passwd"),)), "only http and https"),
+    (endless_head(), "does not speak HTTP"),
+])  # fmt: skip
 def test_every_failure_is_one_sentence_without_internals(answer: Response, words: str) -> None:
     with Pages({"/": answer}) as server, pytest.raises(FetchError) as raised:
         fetcher(server).fetch(server.url)

@@ -15,6 +15,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.web.documents import is_checked_page
 from chart_binder.web.linked import LinkedSource, groups_about, read_linked
+from corpus import rows
 from servers.http import Request, Response
 from servers.pages import gzip_bomb, huge, redirect
 from servers.wikidata import Behave, WikidataStandIn, WikiItem, published
@@ -60,18 +61,12 @@ def box(*rows: str, title: str = "Night Tram", head: str = "Single by Blue Lamp"
 
 
 def read(
-    *addresses: str,
-    group: ReleaseGroupId = SINGLE,
-    also: Sequence[ReleaseGroupId] = (),
+    *addresses: str, group: ReleaseGroupId = SINGLE, also: Sequence[ReleaseGroupId] = (),
     items: Mapping[str, WikiItem] | None = None,
-    pages: Mapping[str, Mapping[str, str]] | None = None,
-    evidence: EvidenceBundle | None = None,
-    redirects: Mapping[str, str] | None = None,
-    merged: Mapping[str, str] | None = None,
-    wikidata: Behave | None = None,
-    wikipedia: Behave | None = None,
-    **fetch: Any,
-) -> tuple[LinkedSource, ...]:
+    pages: Mapping[str, Mapping[str, str]] | None = None, evidence: EvidenceBundle | None = None,
+    redirects: Mapping[str, str] | None = None, merged: Mapping[str, str] | None = None,
+    wikidata: Behave | None = None, wikipedia: Behave | None = None, **fetch: Any,
+) -> tuple[LinkedSource, ...]:  # fmt: skip
     """Read what a group is linked to from two servers on loopback."""
     with (
         WikidataStandIn(items or {}, merged=merged, behave=wikidata) as data,
@@ -166,32 +161,22 @@ def test_the_first_date_of_the_best_rank_counts(dates: Sequence[Any], first: str
     assert str(of_item(single_item(*dates)).date) == first
 
 
-@pytest.mark.parametrize(
-    ("dates", "why"),
-    [
-        ([], "states no date of publication"),
-        ([published("1981", "deprecated")], "states no date of publication"),
-        ([published(None)], "uncertain"),
-        ([published("1981-02-03"), published(None)], "uncertain"),
-        ([published("1980", precision=8)], "uncertain"),
-        (
-            [published("1981-02-03", calendarmodel="http://www.wikidata.org/entity/Q1985786")],
-            "uncertain",
-        ),
-        ([published("1981-02-03", before=1)], "uncertain"),
-        ([published("1981-02-03", time="+1981-02-31T00:00:00Z")], "uncertain"),
-        ([published("1981-02-03", time="-0044-03-15T00:00:00Z")], "uncertain"),
-        (
-            [published("1981-02-03"), published("1982-02-03")],
-            "several dates of publication: 1981-02-03, 1982",
-        ),
-        (
-            [published("1981-02-03"), published("1980-01-05", qualifiers=["P518 Q5"])],
-            "something else",
-        ),
-        ([published("1981-02-03", qualifiers=["P1480 Q5727902"])], "something else"),
-    ],
-)
+@pytest.mark.parametrize(("dates", "why"), [
+    ([], "states no date of publication"),
+    ([published("1981", "deprecated")], "states no date of publication"),
+    ([published(None)], "uncertain"),
+    ([published("1981-02-03"), published(None)], "uncertain"),
+    ([published("1980", precision=8)], "uncertain"),
+    ([published("1981-02-03", calendarmodel="http://www.wikidata.org/entity/Q1985786")],
+        "uncertain"),
+    ([published("1981-02-03", before=1)], "uncertain"),
+    ([published("1981-02-03", time="+1981-02-31T00:00:00Z")], "uncertain"),
+    ([published("1981-02-03", time="-0044-03-15T00:00:00Z")], "uncertain"),
+    ([published("1981-02-03"), published("1982-02-03")],
+        "several dates of publication: 1981-02-03, 1982"),
+    ([published("1981-02-03"), published("1980-01-05", qualifiers=["P518 Q5"])], "something else"),
+    ([published("1981-02-03", qualifiers=["P1480 Q5727902"])], "something else"),
+])  # fmt: skip
 def test_a_date_that_is_not_certain_is_none(dates: Sequence[Any], why: str) -> None:
     source = of_item(single_item(*dates))
     assert source.date is None
@@ -235,18 +220,13 @@ def test_an_item_of_another_record_dates_nothing_and_leads_nowhere(
     assert why in source.problem
 
 
-@pytest.mark.parametrize(
-    "item",
-    [
-        WikiItem("Night Tram", [SINGLE_CLASS, SONG]),
-        WikiItem("Nachttram", [SINGLE_CLASS], labels={"nl": "night tram"}),
-        WikiItem("Night Tram (Blue Lamp song)", [SINGLE_CLASS]),
-        WikiItem("Another name", [SINGLE_CLASS], groups=[SINGLE.upper()]),
-    ],
-)
-def test_an_item_is_known_by_a_name_in_any_language_or_by_the_group_it_names(
-    item: WikiItem,
-) -> None:
+@pytest.mark.parametrize("item", [
+    WikiItem("Night Tram", [SINGLE_CLASS, SONG]),
+    WikiItem("Nachttram", [SINGLE_CLASS], labels={"nl": "night tram"}),
+    WikiItem("Night Tram (Blue Lamp song)", [SINGLE_CLASS]),
+    WikiItem("Another name", [SINGLE_CLASS], groups=[SINGLE.upper()]),
+])  # fmt: skip
+def test_an_item_is_known_by_a_name_in_any_language_or_by_its_group(item: WikiItem) -> None:
     assert str(of_item(replace(item, dates=[published("1981-02-03")])).date) == "1981-02-03"
 
 
@@ -330,59 +310,36 @@ def test_names_are_made_inert() -> None:
 # Wikipedia.
 
 
-@pytest.mark.parametrize(
-    ("rows", "first"),
-    [
-        (["Released | 12 January 1981<sup class='reference'>[1]</sup>"], "1981-01-12"),
-        (
-            ["Released | 12 January 1981<span style='display:none'> (1981-01-12)</span>"],
-            "1981-01-12",
-        ),
-        (["Released | January 12, 1981 (UK) / February 1981 (US)"], "1981-01-12"),
-        (
-            ["Released | <ul><li>3 March 1981 (US)</li><li>12 January 1981 (UK)</li></ul>"],
-            "1981-01-12",
-        ),
-        (["Released | January 1981 (UK)<br>12 January 1981 (Germany)"], "1981-01"),
-        (["Recorded | 1979", "Released | 1981", "Length | 3:12"], "1981"),
-        (["Released | 12 January 1981, 4 May 1999 (reissue)"], "1981-01-12"),
-        (["Date de sortie | 12 janvier 1981"], "1981-01-12"),
-        (["発売日 | 1981年1月12日"], "1981-01-12"),
-        (["Дата выпуска | 12 января 1981"], "1981-01-12"),
-    ],
-)
+@pytest.mark.parametrize(("rows", "first"), rows(__file__, "release_rows"))
 def test_the_row_of_release_dates_the_group(rows: Sequence[str], first: str) -> None:
     source = of_article(box(*rows))
     assert (str(source.date), source.problem) == (first, "")
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("<p>Night Tram is a single by Blue Lamp, released on 12 January 1981.</p>", "no infobox"),
-        (box("Recorded | 12 January 1981"), "no infobox with a row of release"),
-        (box("Released | c. 1981"), "no date that is certain"),
-        (box("Released | 1981 or 1982"), "no date that is certain"),
-        (box("Released | c. 1980, 12 January 1981 (US)"), "no date that is certain"),
-        (box("Released | 03/04/1981"), "no date that is certain"),
-        (box("Released | 28-30 January 1981"), "no date that is certain"),
-        (box("Released | soon"), "no date that is certain"),
-        (box("Released | 4 May 1999 (reissue)"), "may be of a reissue"),
-        (box("Released | 12 January 1979 (promo), 3 March 1981"), "may be of a reissue"),
-        (box("Released | 1981", head="Studio album by Blue Lamp"), "names Album"),
-        (box("Released | 1981", head="Song by Blue Lamp from the album Night Tram"), "names Song"),
-        (box("Released | 1981", head=""), "does not name 'Blue Lamp'"),
-        (box("Released | 1981", head="Blue Lamp"), "names no type"),
-        (box("Released | 1981", head="Single by The Shrikes"), "does not name 'Blue Lamp'"),
-        (box("Released | 1981", head="Single by Blue Lamp Choir"), "Blue Lamp Choir"),
-        (box("Released | 1981", "Released | 1982"), "several rows of release"),
-        (f"{box('Released | 1981')}{box('Released | 1992')}", "several rows of release"),
-        ("<table class='wikitable'><tr><td>Released</td><td>1981</td></tr></table>", "no infobox"),
-        ("<table class='infobox'><tr><th>Released<td>1981", "no infobox"),
-        (f"<table class='infobox'>{'<div>' * 30_000}", "no infobox"),
-        ('<table class="infobox">' * 5_000, "no infobox"),
-    ],
-)
+@pytest.mark.parametrize(("text", "why"), [
+    ("<p>Night Tram is a single by Blue Lamp, released on 12 January 1981.</p>", "no infobox"),
+    (box("Recorded | 12 January 1981"), "no infobox with a row of release"),
+    (box("Released | c. 1981"), "no date that is certain"),
+    (box("Released | 1981 or 1982"), "no date that is certain"),
+    (box("Released | c. 1980, 12 January 1981 (US)"), "no date that is certain"),
+    (box("Released | 03/04/1981"), "no date that is certain"),
+    (box("Released | 28-30 January 1981"), "no date that is certain"),
+    (box("Released | soon"), "no date that is certain"),
+    (box("Released | 4 May 1999 (reissue)"), "may be of a reissue"),
+    (box("Released | 12 January 1979 (promo), 3 March 1981"), "may be of a reissue"),
+    (box("Released | 1981", head="Studio album by Blue Lamp"), "names Album"),
+    (box("Released | 1981", head="Song by Blue Lamp from the album Night Tram"), "names Song"),
+    (box("Released | 1981", head=""), "does not name 'Blue Lamp'"),
+    (box("Released | 1981", head="Blue Lamp"), "names no type"),
+    (box("Released | 1981", head="Single by The Shrikes"), "does not name 'Blue Lamp'"),
+    (box("Released | 1981", head="Single by Blue Lamp Choir"), "Blue Lamp Choir"),
+    (box("Released | 1981", "Released | 1982"), "several rows of release"),
+    (f"{box('Released | 1981')}{box('Released | 1992')}", "several rows of release"),
+    ("<table class='wikitable'><tr><td>Released</td><td>1981</td></tr></table>", "no infobox"),
+    ("<table class='infobox'><tr><th>Released<td>1981", "no infobox"),
+    (f"<table class='infobox'>{'<div>' * 30_000}", "no infobox"),
+    ('<table class="infobox">' * 5_000, "no infobox"),
+])  # fmt: skip
 def test_a_row_that_may_be_of_something_else_dates_nothing(text: str, why: str) -> None:
     source = of_article(text)
     assert source.date is None
@@ -426,14 +383,10 @@ ITALIAN = """<table class="sinottico"><tr><th colspan=2>Night Tram</th></tr>
 <tr><th>Pubblicazione</th><td>12 gennaio 1981</td></tr></table>"""
 
 
-@pytest.mark.parametrize(
-    ("artist", "country", "language", "text"),
-    [
-        ("安室奈美恵", "JP", "ja", JAPANESE),
-        ("Anne Verlaine", "FR", "fr", FRENCH),
-        ("Anna Rossi", "IT", "it", ITALIAN),
-    ],
-)
+@pytest.mark.parametrize(("artist", "country", "language", "text"), [
+    ("安室奈美恵", "JP", "ja", JAPANESE), ("Anne Verlaine", "FR", "fr", FRENCH),
+    ("Anna Rossi", "IT", "it", ITALIAN),
+])  # fmt: skip
 def test_infoboxes_of_other_languages(artist: str, country: str, language: str, text: str) -> None:
     (source,) = read(
         f"https://{language}.wikipedia.org/wiki/Night_Tram",
@@ -456,36 +409,23 @@ def test_a_redirect_to_a_section_and_a_disambiguation_page_date_nothing() -> Non
     assert of_article(meanings).document is None
 
 
-@pytest.mark.parametrize(
-    ("behave", "why"),
-    [
-        (lambda _, __: Response("busy", 503), "503"),
-        (lambda _, __: Response("[]", content_type="application/json"), "not answer as Wikipedia"),
-        (lambda _, __: Response('{"parse": {"title": 1}}'), "not answer as Wikipedia"),
-        (lambda _, __: Response('{"parse": {"title": "x", "properties": [1]}}'), "not answer as"),
-        (lambda _, __: Response("{" * 100_000), "not answer as Wikipedia"),
-        (lambda _, __: gzip_bomb(100), "not answer as Wikipedia"),
-        (lambda _, __: Response("{}", delay_s=9), "did not answer completely"),
-        (lambda _, __: Response("{}"), "Wikipedia has no such article"),
-    ],
-)
+@pytest.mark.parametrize(("behave", "why"), [
+    (lambda _, __: Response("busy", 503), "503"),
+    (lambda _, __: Response("[]", content_type="application/json"), "not answer as Wikipedia"),
+    (lambda _, __: Response('{"parse": {"title": 1}}'), "not answer as Wikipedia"),
+    (lambda _, __: Response('{"parse": {"title": "x", "properties": [1]}}'), "not answer as"),
+    (lambda _, __: Response("{" * 100_000), "not answer as Wikipedia"),
+    (lambda _, __: gzip_bomb(100), "not answer as Wikipedia"),
+    (lambda _, __: Response("{}", delay_s=9), "did not answer completely"),
+    (lambda _, __: Response("{}"), "Wikipedia has no such article"),
+])  # fmt: skip
 def test_an_article_that_cannot_be_read_is_a_sentence(behave: Behave, why: str) -> None:
     source = of_article("<p>x</p>", wikipedia=behave, timeout_s=1.0)
     assert (source.date, source.document) == (None, None)
     assert why in source.problem
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "https://example.org/wiki/Q10",
-        "https://www.wikidata.org.evil.example/wiki/Q10",
-        "https://www.wikidata.org/wiki/Property:P577",
-        "https://www.wikidata.org/wiki/Q0",
-        "javascript:alert(1)",
-        "",
-    ],
-)
+@pytest.mark.parametrize("address", rows(__file__, "not_asked"))
 def test_other_addresses_are_not_asked(address: str) -> None:
     def fail(_: Request, __: Response) -> Response:
         raise AssertionError
@@ -498,10 +438,8 @@ def test_all_links_of_a_case_end_with_one_deadline() -> None:
         return replace(honest, delay_s=5)
 
     addresses = (
-        "https://en.wikipedia.org/wiki/Night_Tram",
-        "https://de.wikipedia.org/wiki/x",
-        ITEM,
-    )
+        "https://en.wikipedia.org/wiki/Night_Tram", "https://de.wikipedia.org/wiki/x", ITEM,
+    )  # fmt: skip
     started = time.monotonic()
     sources = read(*addresses, also=[ALBUM], wikidata=slow, wikipedia=slow, timeout_s=0.5)
     assert time.monotonic() - started < 2.3  # not 6 times 0.5

@@ -31,16 +31,13 @@ def links(markup: str) -> tuple[tuple[str, str], ...]:
     return links_of(WebPage(HERE, HERE, from_html(markup), cut=False), ABOUT)
 
 
-@pytest.mark.parametrize(
-    ("markup", "address"),
-    [
-        ('<a href="/wiki/Clay_Pipe_(song)">"<i>Clay Pipe</i>" (song)</a>', "Clay_Pipe_(song)"),
-        ('<li><a href="./The_Loams_discography#Singles">Discography</a>', "The_Loams_discography"),
-        ('<a href="/wiki/Diskographie">Diskografie</a>', "Diskographie"),
-        ('<td><a href="/wiki/301">Marl – MA 301</a></td>', "301"),
-        ('<a href="/wiki/Töpfe">Kilns</a>', "T%C3%B6pfe"),
-    ],
-)
+@pytest.mark.parametrize(("markup", "address"), [
+    ('<a href="/wiki/Clay_Pipe_(song)">"<i>Clay Pipe</i>" (song)</a>', "Clay_Pipe_(song)"),
+    ('<li><a href="./The_Loams_discography#Singles">Discography</a>', "The_Loams_discography"),
+    ('<a href="/wiki/Diskographie">Diskografie</a>', "Diskographie"),
+    ('<td><a href="/wiki/301">Marl – MA 301</a></td>', "301"),
+    ('<a href="/wiki/Töpfe">Kilns</a>', "T%C3%B6pfe"),
+])  # fmt: skip
 def test_a_link_whose_text_names_a_record_or_a_list_is_kept(markup: str, address: str) -> None:
     assert [link for _, link in links(markup)] == [f"https://en.wikipedia.org/wiki/{address}"]
 

@@ -114,27 +114,20 @@ SITE = "https://a.example"
 RULES = "User-agent: *\nDisallow: /private/\n\nUser-agent: Canon\nDisallow: /only-canon"
 
 
-@pytest.mark.parametrize(
-    ("text", "delay_s"),
-    [
-        ("User-agent: *\nCrawl-delay: 9\nUser-agent: canon\nCrawl-delay: 3", 3),
-        ("User-agent: *\nCrawl-delay: 86400", 60),
-        *((f"User-agent: *\nCrawl-delay: {odd}", 0) for odd in ("-5", "nan", "1e9", "inf", "٣")),
-    ],
-)
+@pytest.mark.parametrize(("text", "delay_s"), [
+    ("User-agent: *\nCrawl-delay: 9\nUser-agent: canon\nCrawl-delay: 3", 3),
+    ("User-agent: *\nCrawl-delay: 86400", 60),
+    *((f"User-agent: *\nCrawl-delay: {odd}", 0) for odd in ("-5", "nan", "1e9", "inf", "٣")),
+])  # fmt: skip
 def test_a_site_may_ask_to_be_left_alone_for_a_while(text: str, delay_s: float) -> None:
     assert SiteRules.parse(text, "canon/1.0").delay_s == delay_s
 
 
-@pytest.mark.parametrize(
-    ("text", "allowed"),
-    [
-        ("\ufeffUser-agent: *\nDisallow: /", False),
-        ("User-agent: *\nDisallow: /caf\u00e9", False),
-        ("User-agent: *\n" + "Disallow: /x\n" * 9_000 + "Disallow: /", True),
-    ],
-    ids=["a mark", "not ASCII", "too long"],
-)
+@pytest.mark.parametrize(("text", "allowed"), [
+    ("\ufeffUser-agent: *\nDisallow: /", False),
+    ("User-agent: *\nDisallow: /caf\u00e9", False),
+    ("User-agent: *\n" + "Disallow: /x\n" * 9_000 + "Disallow: /", True),
+], ids=["a mark", "not ASCII", "too long"])  # fmt: skip
 def test_odd_rules_are_read_as_far_as_they_make_sense(text: str, allowed: bool) -> None:
     assert SiteRules.parse(text, "canon").allows(f"{SITE}/caf%C3%A9") is allowed
 
@@ -196,17 +189,11 @@ def test_nothing_is_asked_for_where_the_operator_does_not_say_so() -> None:
     assert asked(server) == ["/only-canon"]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        Response("gone", 404),
-        Response("no", 403),
-        redirect("https://elsewhere.example/robots.txt"),
-        redirect("/robots.txt"),
-        rules("\0\xff" * 99),
-    ],
-    ids=["none", "forbidden", "elsewhere", "a circle", "garbage"],
-)
+@pytest.mark.parametrize("answer", [
+    Response("gone", 404), Response("no", 403),
+    redirect("https://elsewhere.example/robots.txt"), redirect("/robots.txt"),
+    rules("\0\xff" * 99),
+], ids=["none", "forbidden", "elsewhere", "a circle", "garbage"])  # fmt: skip
 def test_a_site_without_rules_forbids_nothing(answer: Response) -> None:
     with Pages({"/robots.txt": answer, "*": "<p>page"}) as server:
         assert obedient(server).fetch(server.url).extract.blocks == ("page",)

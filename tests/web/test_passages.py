@@ -14,12 +14,8 @@ from web.shapes import SHAPES
 def test_of_a_long_page_the_dated_passages_are_shown_in_order_under_their_headings() -> None:
     filler = [f"Nothing of interest is told in paragraph {'x' * (n % 7)} here." for n in range(400)]
     page = [
-        "Opening.",
-        *filler,
-        "## Release",
-        "The album was released on 8 November 1974.",
-        *filler,
-    ]
+        "Opening.", *filler, "## Release", "The album was released on 8 November 1974.", *filler,
+    ]  # fmt: skip
     page += ["Label | EMI", *filler]
     chosen = excerpt(page, 600)
     text = "\n".join(chosen.lines)
@@ -42,9 +38,7 @@ FOUND = [
 
 
 @pytest.mark.parametrize(("page", "last", "about", "find"), FOUND)
-def test_what_bears_on_the_question_comes_before_all_else(
-    page: list[str], last: str, about: str, find: str
-) -> None:
+def test_what_bears_on_it_comes_first(page: list[str], last: str, about: str, find: str) -> None:
     assert last in excerpt([*page, last], 300, about, find).lines
 
 

@@ -128,11 +128,9 @@ def test_doctor_says_of_it_what_the_page_shows(searx: str, tmp_path: Path) -> No
     shown = [line for block in blocks("docs/models.md", "text") for line in block.splitlines()]
     (expected,) = (line for line in shown if "answers in JSON" in line)
     settings = {
-        "CANON_LLM__ENABLED": "true",
-        "CANON_LLM__SEARXNG__URL": searx,
-        "CANON_LLM__BASE_URL": "http://127.0.0.1:9",
-        "CANON_MUSICBRAINZ__HOSTNAME": "127.0.0.1:9",
-    }
+        "CANON_LLM__ENABLED": "true", "CANON_LLM__SEARXNG__URL": searx,
+        "CANON_LLM__BASE_URL": "http://127.0.0.1:9", "CANON_MUSICBRAINZ__HOSTNAME": "127.0.0.1:9",
+    }  # fmt: skip
     doctor = subprocess.run(
         [sys.executable, "-m", "chart_binder", "doctor"], cwd=tmp_path, check=False, text=True,
         env={"HOME": str(tmp_path), **settings}, capture_output=True,

@@ -16,6 +16,7 @@ from chart_binder.react.steps import Document, ToolCall
 from chart_binder.react.tools import Observation, RunContext, Tool, Toolbox, ToolError
 from chart_binder.web.fetch import MOST_UNASKED_PAGES, HostPacing, PageFetcher, RunPages
 from chart_binder.web.tools import web_fetch, web_search
+from corpus import rows
 from servers.http import Request, Response, StandIn
 from servers.pages import redirect
 from servers.searxng import Searxng, hit
@@ -77,11 +78,9 @@ def web(
     queries = found if isinstance(found, Mapping) else {QUERY: found}
     with StandIn(answer) as sites, Searxng() as engine:
         known: dict[str, object] = {
-            "ports": (sites.port,),
-            "allow_private_hosts": ("127.0.0.0/8",),
-            "host_pause_s": 0,
+            "ports": (sites.port,), "allow_private_hosts": ("127.0.0.0/8",), "host_pause_s": 0,
             "timeout_s": 5,
-        }
+        }  # fmt: skip
         config = LLMConfig(
             fetch=FetchConfig.model_validate(known | settings),
             searxng=SearxngConfig(url=engine.url, timeout_s=5),
@@ -142,31 +141,14 @@ def test_all_pages_share_one_deadline() -> None:
 DENIED = Response("User-agent: *\nDisallow: /", content_type="text/plain")
 
 
-@pytest.mark.parametrize(
-    ("place", "why"),
-    [
-        ("gone.example/1", "gone.example answered 404 Not Found"),
-        ("pdf.example/1", "only web pages and text are read"),
-        ("denied.example/1", "robots.txt"),
-        ("never.example/1", "never.example is not read unasked ([llm.fetch] never)"),
-        ("www.never.example/1", "www.never.example is not read unasked"),
-        ("to-never.example/1", "never.example is not read unasked"),
-        ("to-denied.example/1", "robots.txt"),
-        ("down.example/1", "down.example answered 503 Service Unavailable, asked for its robots"),
-        ("192.168.1.1/1", "192.168.1.1 cannot be fetched"),
-        ("[::1]/1", "::1 cannot be fetched"),
-    ],
-)
+@pytest.mark.parametrize(("place", "why"), rows(__file__, "unread"))
 def test_of_a_page_that_is_not_read_stands_the_snippet_and_why(place: str, why: str) -> None:
     pages: dict[str, str | Response] = {
         "pdf.example/1": Response(b"%PDF", content_type="application/pdf"),
-        "denied.example/robots.txt": DENIED,
-        "denied.example/1": page(OUT),
-        "down.example/robots.txt": Response("x", 503),
-        "down.example/1": page(OUT),
-        "never.example/1": page(OUT),
-        "www.never.example/1": page(OUT),
-    }
+        "denied.example/robots.txt": DENIED, "denied.example/1": page(OUT),
+        "down.example/robots.txt": Response("x", 503), "down.example/1": page(OUT),
+        "never.example/1": page(OUT), "www.never.example/1": page(OUT),
+    }  # fmt: skip
     with web(pages, [place, "a.example/1"], never=("never.example",)) as served:
         pages["to-never.example/1"] = redirect(served.url("never.example/1"))
         pages["to-denied.example/1"] = redirect(served.url("denied.example/1"))
@@ -186,10 +168,8 @@ def test_of_a_page_that_is_not_read_stands_the_snippet_and_why(place: str, why: 
 
 def test_what_the_model_asks_for_itself_is_read_although_nothing_unasked_would_be() -> None:
     pages: dict[str, str | Response] = {
-        "x.example/1": page(OUT),
-        "x.example/robots.txt": DENIED,
-        "never.example/1": page(OUT),
-    }
+        "x.example/1": page(OUT), "x.example/robots.txt": DENIED, "never.example/1": page(OUT),
+    }  # fmt: skip
     with web(pages, ["x.example/1", "never.example/1"], never=("never.example",)) as served:
         run = served.run()
         assert not any(document.is_fetched for document in search(run).documents)

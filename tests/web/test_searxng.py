@@ -20,6 +20,7 @@ from chart_binder.web.searxng import (
     SearxngClient,
     plain_query,
 )
+from corpus import rows
 from servers.http import Response, StandIn
 from servers.searxng import Mode, Searxng, hit
 
@@ -93,15 +94,12 @@ def test_a_refusal_is_told_with_its_reason(name: str, words: str) -> None:
     assert "127.0.0.1" not in caught.value.brief
 
 
-@pytest.mark.parametrize(
-    "spellings",
-    [
-        ("https://a.example/x", "http://www.a.example/x/", "https://A.example/x#top"),
-        ("https://en.wikipedia.org/wiki/Q", "https://en.m.wikipedia.org/wiki/Q"),
-        ("https://a.example/x", "http://m.a.example/x?utm_source=s&utm_medium=m"),
-        ("https://a.example/x?id=3", "https://a.example/x?gclid=z&id=3"),
-    ],
-)
+@pytest.mark.parametrize("spellings", [
+    ("https://a.example/x", "http://www.a.example/x/", "https://A.example/x#top"),
+    ("https://en.wikipedia.org/wiki/Q", "https://en.m.wikipedia.org/wiki/Q"),
+    ("https://a.example/x", "http://m.a.example/x?utm_source=s&utm_medium=m"),
+    ("https://a.example/x?id=3", "https://a.example/x?gclid=z&id=3"),
+])  # fmt: skip
 def test_a_page_under_several_addresses_is_one_hit(spellings: tuple[str, ...]) -> None:
     assert [found.url for found in hits(*(hit(url, "A") for url in spellings))] == [spellings[0]]
 
@@ -164,21 +162,7 @@ def test_a_browser_like_client_passes_the_limiter() -> None:
         assert isinstance(client(server.url).search("homework"), SearchHits)
 
 
-FAILURES: list[tuple[Mode, str, str]] = [
-    ("json_off", "formats: [html, json]", "not set up for programs"),
-    ("too_many", "limiter", "refuses more searches"),
-    ("crashed", "500", "no usable answer"),
-    ("html", "HTML instead of JSON", "no usable answer"),
-    ("garbage", "not its JSON", "no usable answer"),
-    ("not_search", "not its JSON", "no usable answer"),
-    ("redirect", "'https://elsewhere.example/search', which is not followed", "not set up"),
-    ("hangs_up", "cannot be asked", "cannot be reached"),
-    ("endless", "more than 2000000 bytes", "no usable answer"),
-    ("packed", "cannot be unpacked", "no usable answer"),
-]
-
-
-@pytest.mark.parametrize(("mode", "for_operator", "for_model"), FAILURES)
+@pytest.mark.parametrize(("mode", "for_operator", "for_model"), rows(__file__, "failures"))
 def test_every_failure_has_a_sentence_for_each(
     mode: Mode, for_operator: str, for_model: str
 ) -> None:
@@ -233,20 +217,7 @@ def test_the_language_and_who_asks_are_sent() -> None:
     assert request.headers["user-agent"].startswith("canon/")
 
 
-@pytest.mark.parametrize(
-    ("written", "asked"),
-    [
-        ("Killer Queen Queen 1974", "Killer Queen Queen 1974"), ("sum 41", "Sum 41"),
-        ("random access memories", "Random access memories"), ("the sum of us", "the sum of us"),
-        ("!!! Louden Up Now", "!!! Louden Up Now"), (":wumpscut: 1993", ":wumpscut: 1993"),
-        ("!music homework", '"!music" homework'), ("homework !music", 'homework "!music"'),
-        ("!!g homework", '"!!g" homework'), ("!! homework", '"!!" homework'),
-        ("?yt homework", '"?yt" homework'), (":de Kraftwerk", '":de" Kraftwerk'),
-        ("<3 homework", '"<3" homework'), ('"hello :de world" x', '"hello de world" x'),
-        ('!"odd', '"!odd"'), ("Who? What!", "Who? What!"), ("a\nb\t c\u2028d", "a b c d"),
-        ("zero\u200bwidth", "zerowidth"), ("椎名林檎", "椎名林檎"), (" \n ", ""), ("", ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("written", "asked"), rows(__file__, "syntax"))
 def test_syntax_becomes_words(written: str, asked: str) -> None:
     assert plain_query(written) == asked
 

@@ -22,6 +22,7 @@ from chart_binder.web.fetch import WebPage
 from chart_binder.web.page_text import from_html
 from chart_binder.web.searxng import SearchHits, outcome
 from chart_binder.web.tools import search_results
+from corpus import rows
 
 WIKI = "https://en.wikipedia.org/wiki/Bohemian_Rhapsody"
 STRANGER = "https://stranger.example/x"
@@ -88,9 +89,7 @@ def test_a_page_that_was_opened_speaks_for_its_own_address_alone() -> None:
 @pytest.mark.parametrize(
     ("kind", "names"), [("answers", ("answer", "url")), ("infoboxes", ("content", "id"))]
 )
-def test_an_answer_or_an_infobox_is_of_the_address_that_it_has(
-    kind: str, names: tuple[str, str]
-) -> None:
+def test_an_answer_or_an_infobox_is_of_its_own_address(kind: str, names: tuple[str, str]) -> None:
     text, where = names
     hits = [{"url": WIKI, "title": "Queen", "content": "a song"}]
     direct = {text: f"{TOLD} ({WIKI})", "infobox": "Queen"}
@@ -178,21 +177,8 @@ EVENTS: Sequence[AnyEvent] = (
 )
 
 
-@pytest.mark.parametrize(
-    ("source", "named"),
-    [
-        (HITS[0], HITS[:1]), (f"<{HITS[1]}>", HITS[1:2]), ("discogs.com/release/1", HITS[:1]),
-        ("2", HITS[1:2]), ("[2]", HITS[1:2]), ("result 3", HITS[2:]),
-        ("search result #1", HITS[:1]),
-        ("news.bbc.co.uk", HITS[1:2]), ("bbc.co.uk", HITS[1:2]), ("www.discogs.com", HITS[:1]),
-        ("en.wikipedia.org", (WIKI,)), ("Wikipedia", (WIKI,)), ("the Discogs page", HITS[:1]),
-        ("Bohemian Rhapsody: the story", HITS[1:2]), ("albums of 1975", HITS[2:]),
-        (NAMED, (WIKI,)), ("", (*HITS, WIKI)),
-    ],
-)  # fmt: skip
-def test_a_source_may_be_an_address_a_number_a_host_a_title_or_none(
-    source: str, named: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize(("source", "named"), rows(__file__, "named"))
+def test_a_source_may_be_address_number_host_or_title(source: str, named: tuple[str, ...]) -> None:
     found = documents_named(source, read_documents(EVENTS))
     assert {document.address for document in found} == set(named)
 
@@ -230,28 +216,7 @@ def test_a_source_names_nothing_that_was_not_read(source: str) -> None:
 # Independence.
 
 
-@pytest.mark.parametrize(
-    ("source", "who"),
-    [
-        ("https://en.wikipedia.org/wiki/X", "wikipedia.org"),
-        ("https://web.archive.org/web/2001id_/http://www.queen.co.uk/x", "queen.co.uk"),
-        ("https://web.archive.org/web/2001/queen.example/x", "queen.example"),
-        ("https://web.archive.org/web/1/https://r.jina.ai/https://queen.example/", "queen.example"),
-        ("https://web.archive.org/web/1/queen.example/http://x.wikipedia.org/", "queen.example"),
-        ("https://archive.is/2024/https://queen.example/x", "queen.example"),
-        ("https://archive.ph/Ab1", ""),
-        ("https://r.jina.ai/https%3A%2F%2Fqueen.example%2Fx", "queen.example"),
-        ("https://www.google.com/amp/s/queen.example/x", "queen.example"),
-        ("https://queen-example.cdn.ampproject.org/c/s/queen.example/x", "queen.example"),
-        ("https://en-wikipedia-org.translate.goog/wiki/X", "wikipedia.org"),
-        ("https://www.amazon.co.jp/x", "amazon.com"),
-        ("https://a.b.com.au/", "b.com.au"),
-        ("http://[::1]/", "::1"),
-        ("<https://A.Example./>", "a.example"),
-        ("https://[broken", "https://[broken"),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("source", "who"), rows(__file__, "owners"))
 def test_who_stands_behind_an_address(source: str, who: str) -> None:
     assert registered_site(source) == who
 
@@ -259,17 +224,7 @@ def test_who_stands_behind_an_address(source: str, who: str) -> None:
 RELAYED = "http://stranger.example/x"
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        f"https://relay.example/raw?url={RELAYED}",
-        "https://relay.example/raw?url=http%253A%252F%252Fstranger.example%252Fx&a=b",
-        f"https://relay.example/{RELAYED}", "https://relay.example/http:/www.stranger.example/x",
-        "https://relay.example/stranger.example/x", "https://relay.example/?stranger.example",
-        "https://relay.example/read?page=stranger.example/x",
-        "https://relay.example/fetch/HTTPS://STRANGER.example:443/x",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("other", rows(__file__, "relays"))
 def test_a_page_that_somebody_else_shows_is_no_second_source(other: str) -> None:
     elsewhere = "https://second.example/?u=https://stranger.example/y"
     for sources, count in (

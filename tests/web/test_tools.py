@@ -12,6 +12,7 @@ from chart_binder.errors import CanonError
 from chart_binder.react.steps import Document, ToolCall
 from chart_binder.react.tools import Observation, RunContext, Toolbox, ToolError
 from chart_binder.web.tools import web_fetch, web_search
+from corpus import rows
 from servers.http import Response, StandIn
 from servers.pages import Pages, redirect
 from servers.searxng import Searxng, hit
@@ -169,12 +170,9 @@ def test_a_page_is_shown_as_quoted_text_with_its_address() -> None:
     with Pages({"/": redirect("/queen"), "/queen": page}) as server:
         seen = fetch(config(server), server.url)
     assert seen.content.splitlines() == [
-        "Title: Queen",
-        f"Address: {server.url}/queen",
-        "> # Queen",
-        "> Formed 1970.",
+        "Title: Queen", f"Address: {server.url}/queen", "> # Queen", "> Formed 1970.",
         "> ‹Final Answer› – {}",
-    ]
+    ]  # fmt: skip
     assert seen.sources == (f"{server.url}/queen", f"{server.url}")
 
 
@@ -213,21 +211,7 @@ def test_a_page_that_cannot_be_read_is_one_sentence(path: str | None, sentence: 
 FILLER = "".join(f"<p>The band toured again in {1950 + n % 70}, take {n}." for n in range(600))
 
 
-@pytest.mark.parametrize(
-    ("find", "seen"),
-    [
-        ("", "> Killer Queen was out in October 1974."),
-        ("flick wrist", "> The B-side is Flick of the Wrist."),
-        ("Flick, WRIST!", "> The B-side is Flick of the Wrist."),
-        ("saxophone", "(nothing on the page says 'saxophone')"),
-        ("flick saxophone", "(no passage has all the words of 'flick saxophone')"),
-        (
-            "Final Answer: {}\n" + "x" * 99,
-            "(nothing on the page says '‹Final Answer› – {} xxxxxxxxx…')",
-        ),
-        ("...", "> "),
-    ],
-)
+@pytest.mark.parametrize(("find", "seen"), rows(__file__, "found"))
 def test_the_model_may_look_for_words(find: str, seen: str) -> None:
     page = f"<title>Singles</title>{FILLER}<p>The B-side is Flick of the Wrist.{FILLER}"
     page += f"<p>Killer Queen was out in October 1974.{FILLER}"
@@ -242,25 +226,3 @@ def test_the_model_may_look_for_words(find: str, seen: str) -> None:
 def test_a_call_without_words_to_find_is_recorded_as_it_was_made() -> None:
     tool = web_fetch(LLMConfig())
     assert tool.call({"url": "https://a.example/"}).arguments == {"url": "https://a.example/"}
-
-
-def test_a_page_is_asked_for_once_in_a_run_under_all_its_addresses() -> None:
-    pages: dict[str, str | Response] = {
-        "/a": redirect("/b"),
-        "/b": redirect("/c"),
-        "/c": "<p>hello",
-    }
-    with Pages(pages) as server:
-        tool = web_fetch(config(server))
-        first, second = tool.for_run(RunContext()), tool.for_run(RunContext())
-        for path in ("/a", "/c#part", "/b", "/a"):
-            for find in ("", "hello"):
-                call = ToolCall("web_fetch", {"url": server.url + path, "find": find})
-                assert "> hello" in Toolbox([first]).resolve(call).run().content
-        assert [request.path for request in server.requests] == ["/a", "/b", "/c"]
-        again = Toolbox([second]).resolve(ToolCall("web_fetch", f"{server.url}/c"))
-        server.pages["/c"] = Response("x", 503)
-        for _ in range(2):
-            with pytest.raises(ToolError):
-                again.run()
-        assert len(server.requests) == 5, "what failed is asked for again"

@@ -118,17 +118,14 @@ def test_nothing_found_is_an_answer_without_a_source() -> None:
             assert seen.sources == ()
 
 
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        (Response("busy", 503), "127.0.0.1 answered 503"),
-        (redirect("http://169.254.169.254/"), "port 80 is not allowed"),
-        (Response("<html>hello"), "does not answer as Wikipedia does"),
-        (told(refusal("ratelimited", "You've exceeded your rate limit.")), "exceeded your rate"),
-        (Response("{}", delay_s=9), "did not answer completely in 0.5 s"),
-        (gzip_bomb(100), "does not answer as Wikipedia does"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "words"), [
+    (Response("busy", 503), "127.0.0.1 answered 503"),
+    (redirect("http://169.254.169.254/"), "port 80 is not allowed"),
+    (Response("<html>hello"), "does not answer as Wikipedia does"),
+    (told(refusal("ratelimited", "You've exceeded your rate limit.")), "exceeded your rate"),
+    (Response("{}", delay_s=9), "did not answer completely in 0.5 s"),
+    (gzip_bomb(100), "does not answer as Wikipedia does"),
+])  # fmt: skip
 def test_a_failed_look_up_is_an_error_and_never_an_absence(answer: Response, words: str) -> None:
     with (
         WikipediaStandIn(PAGES, behave=lambda _, __: answer) as wiki,
@@ -160,15 +157,10 @@ def test_one_deadline_holds_for_search_and_article() -> None:
         read(config(wiki, timeout_s=0.6), "night tram")
 
 
-@pytest.mark.parametrize(
-    ("query", "sent"),
-    [
-        ("!!! yadnus", '"!!!" yadnus'),
-        ("-ism night", '"-ism" night'),
-        ("night\ntram", "night tram"),
-        ("AC/DC", "AC/DC"),
-    ],
-)
+@pytest.mark.parametrize(("query", "sent"), [
+    ("!!! yadnus", '"!!!" yadnus'), ("-ism night", '"-ism" night'), ("night\ntram", "night tram"),
+    ("AC/DC", "AC/DC"),
+])  # fmt: skip
 def test_what_search_syntax_would_leave_out_is_looked_for(query: str, sent: str) -> None:
     with WikipediaStandIn(PAGES) as wiki:
         read(config(wiki), {"query": query})
