@@ -45,29 +45,22 @@ class Record:
     def group(self) -> ReleaseGroup:
         releases = tuple(self._release(number) for number in range(self.editions))
         return ReleaseGroup(
-            ReleaseGroupId(mbid("group", self.credit, self.title)),
-            title=self.title,
-            artist_credit=self.credit,
-            primary_type=self.kind,
-            first_release_date=str(self.year),
+            ReleaseGroupId(mbid("group", self.credit, self.title)), title=self.title,
+            artist_credit=self.credit, primary_type=self.kind, first_release_date=str(self.year),
             releases=releases,
-        )
+        )  # fmt: skip
 
     def release_id(self, number: int = 0) -> ReleaseId:
         return ReleaseId(mbid("release", self.credit, self.title, str(number)))
 
     def _release(self, number: int) -> Release:
         return Release(
-            self.release_id(number),
-            title=self.title,
+            self.release_id(number), title=self.title,
             date=f"{self.year + number % 30}-03-{number % 28 + 1:02}",
-            country=("GB", "US", "DE", "JP")[number % 4],
-            status="Official",
-            label=f"Label {number % 7}",
-            catno=f"CAT-{number}",
-            format=("CD", '12" Vinyl', "Digital Media")[number % 3],
-            artist_credit=self.credit,
-        )
+            country=("GB", "US", "DE", "JP")[number % 4], status="Official",
+            label=f"Label {number % 7}", catno=f"CAT-{number}",
+            format=("CD", '12" Vinyl', "Digital Media")[number % 3], artist_credit=self.credit,
+        )  # fmt: skip
 
 
 def mbid(*names: str) -> str:
@@ -137,10 +130,8 @@ def same(one: EvidenceBundle, other: EvidenceBundle) -> bool:
     """Whether two files' evidence is the same, by its hash and by all but when it was fetched."""
     assert evidence_hash(one) == evidence_hash(other)
     return (one.artist, one.recording_title, one.artifact) == (
-        other.artist,
-        other.recording_title,
-        other.artifact,
-    )
+        other.artist, other.recording_title, other.artifact,
+    )  # fmt: skip
 
 
 def as_one_by_one(harness: Harness, files: Iterable[TrackTags]) -> int:

@@ -63,20 +63,14 @@ class Harness:
     def source(self, hostname: str | None = None, **settings: Any) -> MusicBrainzSource:
         """Return a source with those settings, by default for `server`."""
         return connect(
-            self.settings(hostname or self.server.hostname, **settings),
-            self.store.answers,
-            self.store.slots,
-            clock=lambda: self.now,
-            wait=self.waits.append,
-        )
+            self.settings(hostname or self.server.hostname, **settings), self.store.answers,
+            self.store.slots, clock=lambda: self.now, wait=self.waits.append,
+        )  # fmt: skip
 
     def gather(
-        self,
-        served: Iterable[EvidenceBundle],
-        tags: TrackTags,
-        behave: Behave | None = None,
+        self, served: Iterable[EvidenceBundle], tags: TrackTags, behave: Behave | None = None,
         **settings: Any,
-    ) -> EvidenceBundle:
+    ) -> EvidenceBundle:  # fmt: skip
         """Return the evidence about a file from a stand-in, which `server` then is."""
         with MusicBrainzStandIn(served, behave=behave) as self.server:
             return self.source(**settings).gather(tags)

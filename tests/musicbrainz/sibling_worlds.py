@@ -67,14 +67,12 @@ class World:
         groups = [self._group(group, named) for group in records(on)] if on != "-" else []
         dates = sorted(one["date"] for each in groups for one in each["releases"] if one["date"])
         recording = {
-            "mb_recording_id": self.recordings[name],
-            "title": title,
+            "mb_recording_id": self.recordings[name], "title": title,
             "length_ms": None if seconds == "-" else round(float(seconds) * 1_000),
             "isrcs": [] if isrcs == "-" else isrcs.split(),
             "disambiguation": None if said in ("", "-") else said,
-            "first_release_date": dates[0] if dates else None,
-            "rg_candidates": groups,
-        }
+            "first_release_date": dates[0] if dates else None, "rg_candidates": groups,
+        }  # fmt: skip
         known = {"name": named, "mb_artist_id": ids, "begin_area_country": "GB"}
         self.bundles.append(document(recording, artist=known, recording_title=title))
 
@@ -124,12 +122,9 @@ def worlds(path: Path) -> dict[str, World]:
 def served(world: World, behave: Behave | None = None) -> MusicBrainzStandIn:
     """Return a stand-in that serves a world."""
     return MusicBrainzStandIn(
-        world.bundles,
-        behave=behave,
-        works=world.works,
-        videos=world.videos,
+        world.bundles, behave=behave, works=world.works, videos=world.videos,
         comments=world.comments,
-    )
+    )  # fmt: skip
 
 
 def decided(source: MusicBrainzSource, tags: TrackTags, when: str = "when_needed") -> Case:
@@ -151,8 +146,6 @@ def said_of(case: Case, world: World) -> tuple[str, str, str, str]:
     parts += ["certain"] if first and first.year_certain else []
     parts += ["via"] if first and first.via_sibling else []
     return (
-        case.decision.state.value,
-        world.name_of(case.decision.crg_mbid),
-        " ".join(parts),
+        case.decision.state.value, world.name_of(case.decision.crg_mbid), " ".join(parts),
         " ".join(world.name_of(one) for one in siblings_in(case)) or "-",
-    )
+    )  # fmt: skip

@@ -46,13 +46,10 @@ def test_the_file_tells_which_artist_is_meant_or_all_are_readings(
         assert [one.kind for one in case.decision.questions] == ["which_copy"]
 
 
-@pytest.mark.parametrize(
-    ("tag", "merged_into"),
-    [
-        ("release_group_mbid", WORLDS["nirvana"].groups["Us-91"]),
-        ("artist_mbid", mbid("artist", "Nirvana#90s US grunge band")),
-    ],
-)
+@pytest.mark.parametrize(("tag", "merged_into"), [
+    ("release_group_mbid", WORLDS["nirvana"].groups["Us-91"]),
+    ("artist_mbid", mbid("artist", "Nirvana#90s US grunge band")),
+])  # fmt: skip
 def test_a_merged_id_in_the_tags_tells_which_artist_is_meant(tag: str, merged_into: str) -> None:
     world, old = WORLDS["nirvana"], "11111111-1111-4111-8111-111111111111"
     named: dict[str, Any] = {tag: old}

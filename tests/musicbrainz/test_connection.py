@@ -14,14 +14,11 @@ from servers.musicbrainz import MusicBrainzStandIn
 from servers.tls import make_certificate, served_with
 
 
-@pytest.mark.parametrize(
-    ("contact", "user_agent"),
-    [
-        ("", f"canon/{__version__}"),
-        ("me@example.org", f"canon/{__version__} ( me@example.org )"),
-        ("jürgen@example.org", f"canon/{__version__} ( j?rgen@example.org )"),
-    ],
-)
+@pytest.mark.parametrize(("contact", "user_agent"), [
+    ("", f"canon/{__version__}"),
+    ("me@example.org", f"canon/{__version__} ( me@example.org )"),
+    ("jürgen@example.org", f"canon/{__version__} ( j?rgen@example.org )"),
+])  # fmt: skip
 def test_the_user_agent_says_who_asks(
     harness: Harness, queen: EvidenceBundle, tags: TrackTags, contact: str, user_agent: str
 ) -> None:
@@ -38,12 +35,9 @@ def test_a_contact_that_no_header_can_hold_is_a_failed_lookup(
 
 
 def test_https_requires_a_certificate_that_is_trusted(
-    harness: Harness,
-    queen: EvidenceBundle,
-    tags: TrackTags,
-    tmp_path: Path,
+    harness: Harness, queen: EvidenceBundle, tags: TrackTags, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+) -> None:  # fmt: skip
     certificate = make_certificate(tmp_path, "IP:127.0.0.1")
     with MusicBrainzStandIn([queen]) as server:
         server.tls = served_with(certificate)
@@ -80,9 +74,7 @@ def test_a_proxy_without_a_possible_address_is_named_by_its_variable(
         harness.source("mirror.test")
 
 
-def test_a_proxy_is_not_used_for_this_machine_or_where_it_is_excepted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_proxy_is_not_used_for_this_machine_or_excepted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("https_proxy", "http://proxy.test:3128")
     monkeypatch.setenv("no_proxy", "mirror.test")
     assert environment_proxy("https", "musicbrainz.org")

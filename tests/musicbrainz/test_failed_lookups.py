@@ -59,59 +59,40 @@ def failure(harness: Harness, tags: TrackTags, behave: Behave, **settings: Any) 
     return message
 
 
-@pytest.mark.parametrize(
-    ("behave", "reason"),
-    [
-        (always(BUSY), "503 Service Unavailable (Your requests are exceeding"),
-        (always(error(500, "Oops")), "500 Internal Server Error (Oops), 3 times"),
-        (always(error(400, "Invalid mbid.")), "400 Bad Request (Invalid mbid.)"),
-        (always(Response("no", 403)), "403 Forbidden"),
-        (always(replace(HTML_PAGE, status=404)), "404 Not Found"),
-        (always(HTML_PAGE), "no XML"),
-        (always(GARBAGE), "no XML"),
-        (always(Response("")), "no XML"),
-        (cut_in_half, "no XML"),
-        (releases_alone, "no XML"),
-        (xml(f"<metadata {NAMESPACE}></metadata>"), "has no recording"),
-        (xml("<rss><channel/></rss>"), "<rss> is not what MusicBrainz answers"),
-        (xml(f"<metadata {NAMESPACE}><recording/></metadata>"), "not as MusicBrainz writes it"),
-        (
-            xml(f'<!DOCTYPE m [<!ENTITY a "{"a" * 10}">{ENTITIES}]><metadata>&i;</metadata>'),
-            "no XML",
-        ),
-        (
-            xml('<?xml version="1.0" encoding="foo-bar"?><a/>'),
-            "not as MusicBrainz writes it (unknown encoding",
-        ),
-        (
-            xml('<?xml version="1.0" encoding="foo-bar"?><error><text>x</text></error>', 404),
-            "404 Not Found",
-        ),
-        (always(HANG_UP), "the connection broke off"),
-        (always(Response(raw=b"hello?\r\n\r\n")), "the connection broke off"),
-        (always(Response("x" * 1000, drop_after=10)), "the connection broke off"),
-        (always(Response(iter([b"x" * 1_000_000] * 17))), "longer than 16 MB"),
-        (redirect("https://login.test/"), "login.test"),
-        (redirect("http://[::1"), "to 'http://[::1'"),
-        (redirect(""), "sends us on to ''"),
-        (circle, "for ever"),
-    ],
-)
+@pytest.mark.parametrize(("behave", "reason"), [
+    (always(BUSY), "503 Service Unavailable (Your requests are exceeding"),
+    (always(error(500, "Oops")), "500 Internal Server Error (Oops), 3 times"),
+    (always(error(400, "Invalid mbid.")), "400 Bad Request (Invalid mbid.)"),
+    (always(Response("no", 403)), "403 Forbidden"),
+    (always(replace(HTML_PAGE, status=404)), "404 Not Found"), (always(HTML_PAGE), "no XML"),
+    (always(GARBAGE), "no XML"), (always(Response("")), "no XML"), (cut_in_half, "no XML"),
+    (releases_alone, "no XML"),
+    (xml(f"<metadata {NAMESPACE}></metadata>"), "has no recording"),
+    (xml("<rss><channel/></rss>"), "<rss> is not what MusicBrainz answers"),
+    (xml(f"<metadata {NAMESPACE}><recording/></metadata>"), "not as MusicBrainz writes it"),
+    (xml(f'<!DOCTYPE m [<!ENTITY a "{"a" * 10}">{ENTITIES}]><metadata>&i;</metadata>'), "no XML"),
+    (xml('<?xml version="1.0" encoding="foo-bar"?><a/>'),
+        "not as MusicBrainz writes it (unknown encoding"),
+    (xml('<?xml version="1.0" encoding="foo-bar"?><error><text>x</text></error>', 404),
+        "404 Not Found"),
+    (always(HANG_UP), "the connection broke off"),
+    (always(Response(raw=b"hello?\r\n\r\n")), "the connection broke off"),
+    (always(Response("x" * 1000, drop_after=10)), "the connection broke off"),
+    (always(Response(iter([b"x" * 1_000_000] * 17))), "longer than 16 MB"),
+    (redirect("https://login.test/"), "login.test"),
+    (redirect("http://[::1"), "to 'http://[::1'"), (redirect(""), "sends us on to ''"),
+    (circle, "for ever"),
+])  # fmt: skip
 def test_every_bad_answer_is_a_failed_lookup(
     harness: Harness, tags: TrackTags, behave: Behave, reason: str
 ) -> None:
     assert reason in failure(harness, tags, behave)
 
 
-@pytest.mark.parametrize(
-    "slow",
-    [
-        Response("late", delay_s=5),
-        Response("x" * 1000, drip=(1, 0.1)),
-        Response(raw=b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 1000, drip=(1, 0.1)),
-    ],
-    ids=["silent", "dripping body", "dripping header"],
-)
+@pytest.mark.parametrize("slow", [
+    Response("late", delay_s=5), Response("x" * 1000, drip=(1, 0.1)),
+    Response(raw=b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 1000, drip=(1, 0.1)),
+], ids=["silent", "dripping body", "dripping header"])  # fmt: skip
 def test_one_deadline_holds_for_a_whole_answer(
     harness: Harness, tags: TrackTags, slow: Response
 ) -> None:
@@ -131,9 +112,7 @@ def test_a_server_that_is_not_there_is_a_failed_lookup(harness: Harness, tags: T
 
 
 @pytest.mark.parametrize("host", ["no-such-host.invalid", "x" * 70, "münchen..example"])
-def test_a_name_that_leads_nowhere_is_a_failed_lookup(
-    harness: Harness, tags: TrackTags, host: str
-) -> None:
+def test_a_name_that_leads_nowhere_fails(harness: Harness, tags: TrackTags, host: str) -> None:
     with pytest.raises(LookupFailedError):
         harness.source(host).gather(tags)
 
@@ -148,13 +127,9 @@ def test_what_may_pass_is_tried_again(
     assert targets[0] == targets[1] == targets[2] != targets[3]
 
 
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        (error(400, "No."), "400 Bad Request (No.)"),
-        (busy_for("120"), "try again in 120 s"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "reason"), [
+    (error(400, "No."), "400 Bad Request (No.)"), (busy_for("120"), "try again in 120 s"),
+])  # fmt: skip
 def test_a_refusal_or_a_long_wait_is_not_tried_again(
     harness: Harness, tags: TrackTags, answer: Response, reason: str
 ) -> None:
@@ -170,22 +145,15 @@ def test_retry_after_is_honoured(
     assert harness.waits == [7.0]
 
 
-@pytest.mark.parametrize(
-    ("more", "later_pages", "reason"),
-    [
-        (100_000, "empty", "the answer is incomplete: {n} of {told} releases"),
-        (3, "the first again", "{n} of {told} releases"),
-        (1, "of another day", "{n} releases, and {told} a page before"),
-    ],
-)
+@pytest.mark.parametrize(("more", "later_pages", "reason"), [
+    (100_000, "empty", "the answer is incomplete: {n} of {told} releases"),
+    (3, "the first again", "{n} of {told} releases"),
+    (1, "of another day", "{n} releases, and {told} a page before"),
+])  # fmt: skip
 def test_a_list_of_releases_with_a_part_missing_is_a_failed_lookup(
-    harness: Harness,
-    queen: EvidenceBundle,
-    tags: TrackTags,
-    more: int,
-    later_pages: str,
+    harness: Harness, queen: EvidenceBundle, tags: TrackTags, more: int, later_pages: str,
     reason: str,
-) -> None:
+) -> None:  # fmt: skip
     count = sum(len(group.editions) for group in queen.recording_candidates[0].groups)
     told = f'release-list count="{count + more}"'.encode()
     first_page: list[Response] = []

@@ -35,9 +35,7 @@ def test_a_fresh_answer_is_not_asked_for_again(harness: Harness, tags: TrackTags
 @pytest.mark.parametrize(
     "odd", [b"<torn", b'<?xml version="1.0" encoding="foo-bar"?><error/>'], ids=["torn", "encoding"]
 )
-def test_a_kept_answer_that_cannot_be_read_is_asked_for_again(
-    harness: Harness, tags: TrackTags, odd: bytes
-) -> None:
+def test_an_unreadable_answer_is_renewed(harness: Harness, tags: TrackTags, odd: bytes) -> None:
     source = harness.source()
     source.gather(tags)
     key = harness.server.hostname + harness.server.targets[0]
@@ -85,9 +83,7 @@ def test_that_a_recording_is_unknown_is_kept_like_any_answer(harness: Harness) -
         harness.source(offline=True).gather(tags)
 
 
-def test_hosts_do_not_share_answers(
-    harness: Harness, queen: EvidenceBundle, tags: TrackTags
-) -> None:
+def test_hosts_share_no_answers(harness: Harness, queen: EvidenceBundle, tags: TrackTags) -> None:
     with MusicBrainzStandIn([queen]) as one, MusicBrainzStandIn([queen]) as other:
         harness.source(one.hostname).gather(tags)
         harness.source(other.hostname).gather(tags)

@@ -38,9 +38,7 @@ COVER = MBArtist(ArtistId("b"), "Someone Else", "Else, Someone")
         ("Hikaru Utada feat. X", None), ("Hikki; B", None), ("Hikki / B", None),
     ],
 )  # fmt: skip
-def test_an_artist_is_known_by_every_name_without_guests_and_by_id(
-    artist: str, artist_id: str | None
-) -> None:
+def test_an_artist_is_known_by_every_name_and_by_id(artist: str, artist_id: str | None) -> None:
     hits = [found("cover", COVER), found("own", UTADA)]
     tags = TrackTags("First Love", artist, artist_mbid=artist_id)
     assert [hit.id for hit in plausible(hits, tags).recordings] == ["own"]

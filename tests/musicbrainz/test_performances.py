@@ -31,13 +31,10 @@ def recordings(text: str) -> tuple[Recording, RecordingCandidate, EvidenceArtist
     isrcs = tuple(filter(None, [one["isrc"]]))
     found = Recording(
         RecordingId("r"),
-        length=None if length is None else str(length),
-        video="true" if one.get("video") else None,
+        length=None if length is None else str(length), video="true" if one.get("video") else None,
         artist_credit=tuple(Credit(MBArtist(ArtistId(each))) for each in artists),
-        artist_credit_phrase=one["by"],
-        isrc_list=isrcs,
-        **of_both,
-    )
+        artist_credit_phrase=one["by"], isrc_list=isrcs, **of_both,
+    )  # fmt: skip
     known = RecordingCandidate(RecordingId("r"), length_ms=length, isrcs=isrcs, **of_both)
     return found, known, EvidenceArtist(one["by"], ArtistId(artists[0]) if artists else None)
 

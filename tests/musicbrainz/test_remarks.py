@@ -12,14 +12,9 @@ from rules.making import cases
 HERE = Path(__file__).parent
 WORLDS = worlds(HERE / "remark_worlds.txt")
 ARTISTS = {
-    "mixes": "The Boys",
-    "languages": "Marta",
-    "again": "Nora",
-    "plain": "Olga",
-    "others": "Pavel",
-    "parts": "Quentin",
-    "videos": "Rosa",
-}
+    "mixes": "The Boys", "languages": "Marta", "again": "Nora", "plain": "Olga", "others": "Pavel",
+    "parts": "Quentin", "videos": "Rosa",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

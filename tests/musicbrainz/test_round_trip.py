@@ -28,15 +28,13 @@ def as_the_wire_has_it(bundle: EvidenceBundle) -> EvidenceBundle:
 
     def group(one: ReleaseGroup) -> ReleaseGroup:
         return replace(
-            one,
-            artist_credit=one.artist_credit or artist,
-            artist_ids=None
-            if one.artist_credit in (None, artist, VARIOUS_NAME)
-            else one.artist_ids or ids,
+            one, artist_credit=one.artist_credit or artist,
+            artist_ids=None if one.artist_credit in (None, artist,
+                VARIOUS_NAME) else one.artist_ids or ids,
             labels=tuple(sorted({r.label for r in one.editions if r.label})),
             countries=tuple(sorted({r.country for r in one.editions if r.country})),
             releases=tuple(map(release, one.editions)),
-        )
+        )  # fmt: skip
 
     return replace(
         bundle,
@@ -62,9 +60,7 @@ def looked_up(golden: dict[str, EvidenceBundle]) -> dict[str, EvidenceBundle]:
     }
 
 
-def test_every_golden_bundle_comes_back(
-    harness: Harness, golden: dict[str, EvidenceBundle]
-) -> None:
+def test_each_golden_bundle_comes_back(harness: Harness, golden: dict[str, EvidenceBundle]) -> None:
     with MusicBrainzStandIn(golden.values()) as harness.server:
         source = harness.source()
         for name, bundle in looked_up(golden).items():
@@ -77,9 +73,7 @@ def test_every_golden_bundle_comes_back(
             assert read_bundle(write_bundle(gathered)) == gathered, name
 
 
-def test_the_file_itself_is_told_apart_from_the_evidence(
-    harness: Harness, queen: EvidenceBundle
-) -> None:
+def test_a_file_is_told_apart_from_the_evidence(harness: Harness, queen: EvidenceBundle) -> None:
     recording_id = queen.recording_candidates[0].mb_recording_id
     tags = TrackTags(title="Bo Rhap", isrcs=("A", "B"), duration_ms=9, recording_mbid=recording_id)
     gathered = harness.gather([queen], tags)
@@ -87,7 +81,5 @@ def test_the_file_itself_is_told_apart_from_the_evidence(
     assert gathered.artifact is not None
     assert gathered.artifact.duration_ms == 9
     assert gathered.artifact.tags == {
-        "title": "Bo Rhap",
-        "isrc": "A; B",
-        "recording_mbid": recording_id,
-    }
+        "title": "Bo Rhap", "isrc": "A; B", "recording_mbid": recording_id,
+    }  # fmt: skip

@@ -46,15 +46,11 @@ def test_a_server_that_shows_titles_alone_is_asked_for_the_releases() -> None:
     assert case.bundle.siblings == "looked_up", "those of decades later change nothing"
 
 
-@pytest.mark.parametrize(
-    ("when", "file", "siblings", "looked_up"),
-    [
-        ("never", "sampler", "-", None),
-        ("when_needed", "original", "-", None),
-        ("always", "original", "duplicate remaster sampler", "looked_up"),
-        ("always", "live", "-", None),
-    ],
-)
+@pytest.mark.parametrize(("when", "file", "siblings", "looked_up"), [
+    ("never", "sampler", "-", None), ("when_needed", "original", "-", None),
+    ("always", "original", "duplicate remaster sampler", "looked_up"),
+    ("always", "live", "-", None),
+])  # fmt: skip
 def test_siblings_are_looked_up_as_configured(
     when: str, file: str, siblings: str, looked_up: str | None
 ) -> None:
@@ -84,12 +80,9 @@ def test_evidence_says_why_each_is_a_sibling() -> None:
 
 SLOW = Response("late", delay_s=5)
 PARTS = {
-    "search": "/ws/2/recording?",
-    "isrc": "/ws/2/isrc/",
-    "work": "work-rels",
-    "recordings of the work": "work=",
-    "releases": None,
-}
+    "search": "/ws/2/recording?", "isrc": "/ws/2/isrc/", "work": "work-rels",
+    "recordings of the work": "work=", "releases": None,
+}  # fmt: skip
 
 
 def only(part: str, answer: Response | Behave, world: World) -> Behave:
@@ -105,21 +98,13 @@ def only(part: str, answer: Response | Behave, world: World) -> Behave:
     return behave
 
 
-@pytest.mark.parametrize(
-    ("part", "world"),
-    [
-        ("search", "isrc"),
-        ("isrc", "isrc-only"),
-        ("work", "work"),
-        ("recordings of the work", "work"),
-        ("releases", "isrc"),
-    ],
-)
-@pytest.mark.parametrize(
-    "answer",
-    [BUSY, GARBAGE, HANG_UP, SLOW, error(403, "No."), cut_in_half],
-    ids=["503", "garbage", "hang up", "timeout", "403", "half"],
-)
+@pytest.mark.parametrize(("part", "world"), [
+    ("search", "isrc"), ("isrc", "isrc-only"), ("work", "work"),
+    ("recordings of the work", "work"), ("releases", "isrc"),
+])  # fmt: skip
+@pytest.mark.parametrize("answer", [
+    BUSY, GARBAGE, HANG_UP, SLOW, error(403, "No."), cut_in_half,
+], ids=["503", "garbage", "hang up", "timeout", "403", "half"])  # fmt: skip
 def test_a_failed_lookup_of_siblings_is_an_error_and_may_be_tried_again(
     part: str, world: str, answer: Response | Behave
 ) -> None:
@@ -134,15 +119,9 @@ def test_a_failed_lookup_of_siblings_is_an_error_and_may_be_tried_again(
         assert said_of(case, WORLDS[world])[:2] == ("decided", "Album-77")
 
 
-@pytest.mark.parametrize(
-    ("part", "world"),
-    [
-        ("search", "isrc"),
-        ("work", "work"),
-        ("recordings of the work", "work"),
-        ("releases", "isrc"),
-    ],
-)
+@pytest.mark.parametrize(("part", "world"), [
+    ("search", "isrc"), ("work", "work"), ("recordings of the work", "work"), ("releases", "isrc"),
+])  # fmt: skip
 def test_what_was_there_and_is_not_found_now_is_an_error(part: str, world: str) -> None:
     missing = error(404, "Not Found")
     with served(WORLDS[world], only(part, missing, WORLDS[world])) as server:

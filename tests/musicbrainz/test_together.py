@@ -103,9 +103,7 @@ def test_an_artist_that_was_merged_is_found(harness: Harness) -> None:
     assert as_one_by_one(harness, files) == 2 + 1 + 2, "redirect, by its new id, lists"
 
 
-def test_a_song_by_somebody_else_is_not_answered_from_the_artist_s_catalogue(
-    harness: Harness,
-) -> None:
+def test_a_song_by_somebody_else_is_not_answered_from_the_catalogue(harness: Harness) -> None:
     guest = Song("Others", "Some, part 1")
     split = Record("Split", "The Band", (*FIRST.songs[:3], guest))
     theirs = Record("Theirs", "Others", (guest,))
@@ -180,15 +178,11 @@ def test_of_a_folder_by_many_artists_only_its_own_recordings_are_held(
         assert as_one_by_one(harness, files) == 3 * len(names)
 
 
-@pytest.mark.parametrize(
-    ("told", "instead", "only"),
-    [
-        (b'<track-list count="6"', b'<track-list count="7"', ""),
-        (b'<release-list count="7"', b'<release-list count="8"', ""),
-        (b'<release-list count="7"', b'<release-list count="6"', "offset="),
-    ],
-    ids=["a track", "a release", "of another day than the first page"],
-)
+@pytest.mark.parametrize(("told", "instead", "only"), [
+    (b'<track-list count="6"', b'<track-list count="7"', ""),
+    (b'<release-list count="7"', b'<release-list count="8"', ""),
+    (b'<release-list count="7"', b'<release-list count="6"', "offset="),
+], ids=["a track", "a release", "of another day than the first page"])  # fmt: skip
 def test_a_list_with_a_part_missing_is_not_used(
     harness: Harness, caplog: pytest.LogCaptureFixture, told: bytes, instead: bytes, only: str
 ) -> None:
@@ -202,11 +196,9 @@ def test_a_list_with_a_part_missing_is_not_used(
     assert warned(caplog) == ["musicbrainz' list of an artist is incomplete"]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [error(400, "track_artist is not a valid parameter"), NOT_FOUND, BUSY, GARBAGE],
-    ids=["bad request", "not found", "busy", "garbage"],
-)
+@pytest.mark.parametrize("answer", [
+    error(400, "track_artist is not a valid parameter"), NOT_FOUND, BUSY, GARBAGE,
+], ids=["bad request", "not found", "busy", "garbage"])  # fmt: skip
 def test_where_lists_of_releases_fail_files_are_looked_up_one_by_one(
     harness: Harness, caplog: pytest.LogCaptureFixture, answer: Response
 ) -> None:
@@ -241,9 +233,7 @@ def test_each_file_fails_for_itself(harness: Harness) -> None:
         harness.source("musicbrainz.invalid", offline=True).together(files)(files[0])
 
 
-def test_offline_what_is_kept_of_a_catalogue_is_used(
-    harness: Harness, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_offline_a_catalogue_is_used(harness: Harness, caplog: pytest.LogCaptureFixture) -> None:
     first, *_ = files_of(FIRST)
     asked = harness.source().together(files_of(FIRST))(first)
     offline = harness.source(offline=True, cache_ttl_s=1.0)
