@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from chart_binder.domain.albums import album_key, group_by_album, navidrome_keys, split_keys
+from corpus import rows
 
 SAMPLER = {"album_artist": "Various Artists", "album": "Hits", "date": "2004"}
 
@@ -13,23 +14,7 @@ def fields(**texts: str) -> dict[str, tuple[str, ...]]:
     return {name: (text,) for name, text in texts.items() if text}
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "is_same"),
-    [
-        (("a/1", {}), ("a/2", {}), True),
-        (("a/1", {}), ("b/1", {}), False),
-        (("a/1", {"release_mbid": "X"}), ("a/2", {"release_mbid": "x "}), True),
-        (("a/1", {"release_mbid": "x"}), ("a/2", {"release_mbid": "y"}), False),
-        (("a/1", {"release_mbid": "x", "album": "A"}),
-         ("a/2", {"release_mbid": "x", "album": "B"}), True),
-        (("a/1", {"release_mbid": "x"}), ("a/2", {}), False),
-        (("a/1", {"album": "A"}), ("a/2", {"album": "B"}), False),
-        (("a/CD 1/1", {}), ("a/Disc2 (live)/2", {}), True),
-        (("a/CD 1/1", {}), ("a/2", {}), True),
-        (("a/Discovery/1", {}), ("a/2", {}), False),
-        (("a/CD1999x/1", {}), ("a/2", {}), False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("one", "other", "is_same"), rows(__file__, "albums"))
 def test_files_of_one_album(
     one: tuple[str, dict[str, str]], other: tuple[str, dict[str, str]], *, is_same: bool
 ) -> None:
@@ -42,16 +27,7 @@ def test_files_of_one_album(
 # default key and by the one before 0.55.
 @pytest.mark.parametrize(
     ("container", "tags", "original", "default", "legacy"),
-    [
-        ("flac", SAMPLER, "1975", True, False),
-        ("flac", SAMPLER | {"release_mbid": "x"}, "1975", True, True),
-        ("flac", SAMPLER | {"release_date": "2004"}, "1975", True, True),
-        ("flac", SAMPLER | {"date": ""}, "1975", True, True),
-        ("flac", SAMPLER | {"date": "1970"}, "1975", True, True),
-        ("flac", SAMPLER, "2004", True, False),
-        ("flac", SAMPLER, "2004-05-01", True, True),
-        ("mp4", SAMPLER, "1975", True, True),
-    ],
+    rows(__file__, "navidrome"),
 )
 def test_navidrome_keys(
     container: str, tags: dict[str, str], original: str, *, default: bool, legacy: bool

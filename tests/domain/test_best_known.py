@@ -61,19 +61,13 @@ MARKED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("now", "is_written"),
-    [
-        ({}, True),
-        ({"date": "1999"}, True),
-        ({"date": "1999", "original_date": "1981-03-02"}, True),
-        ({"date": "1977-12-01"}, False),
-        ({"date": "1999", "original_date": "1976"}, False),
-        ({"date": "1999", "original_date": "unknown 7"}, False),
-        ({"date": "1970"}, False),
-        ({"original_date": "1977", "note_uncertain_date": "1977"}, True),
-    ],
-)
+@pytest.mark.parametrize(("now", "is_written"), [
+    ({}, True), ({"date": "1999"}, True),
+    ({"date": "1999", "original_date": "1981-03-02"}, True), ({"date": "1977-12-01"}, False),
+    ({"date": "1999", "original_date": "1976"}, False),
+    ({"date": "1999", "original_date": "unknown 7"}, False), ({"date": "1970"}, False),
+    ({"original_date": "1977", "note_uncertain_date": "1977"}, True),
+])  # fmt: skip
 def test_it_is_written_and_marked_where_it_is_earlier_than_the_files_own(
     now: dict[str, Any], is_written: bool
 ) -> None:

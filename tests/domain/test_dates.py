@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chart_binder.domain.dates import UNKNOWN, PartialDate, before, same_day
+from corpus import rows
 
 YEARS = st.integers(1900, 2030)
 WHOLE = st.dates(date(1900, 1, 1), date(2030, 12, 31)).map(date.isoformat)
@@ -17,21 +18,7 @@ TEXTS = st.one_of(
 DATES = TEXTS.map(PartialDate.parse)
 
 
-@pytest.mark.parametrize(
-    ("text", "plain", "first", "last"),
-    [
-        ("1974", "1974", "1974-01-01", "1974-12-31"),
-        ("1974-11", "1974-11", "1974-11-01", "1974-11-30"),
-        ("1974-11-08", "1974-11-08", "1974-11-08", "1974-11-08"),
-        ("1976-02", "1976-02", "1976-02-01", "1976-02-29"),
-        (" 1974 ", "1974", "1974-01-01", "1974-12-31"),
-        ("1974-??", "1974", "1974-01-01", "1974-12-31"),
-        ("1974-11-??", "1974-11", "1974-11-01", "1974-11-30"),
-        ("1974-??-08", "1974", "1974-01-01", "1974-12-31"),
-        ("0001", "0001", "0001-01-01", "0001-12-31"),
-        ("0001-01-01", "0001-01-01", "0001-01-01", "0001-01-01"),
-    ],
-)
+@pytest.mark.parametrize(("text", "plain", "first", "last"), rows(__file__, "spans"))
 def test_a_date_is_a_span_of_days(text: str, plain: str, first: str, last: str) -> None:
     parsed = PartialDate.parse(text)
     assert str(parsed) == parsed.text == plain
@@ -72,20 +59,7 @@ def test_equal_texts_are_equal_dates() -> None:
     assert repr(PartialDate.parse("1974")) == "PartialDate('1974')"
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "is_before", "is_same"),
-    [
-        ("1974", "1975", True, False),
-        ("1975", "1974", False, False),
-        ("1975", "1975-11-21", None, None),
-        ("1975-11-21", "1975", None, None),
-        ("1975", "1975", None, None),
-        ("1975-11-21", "1975-11-21", False, True),
-        ("1975-12-31", "1975", False, None),
-        ("1975", "1975-01-01", False, None),
-        ("", "1975", None, None),
-    ],
-)
+@pytest.mark.parametrize(("one", "other", "is_before", "is_same"), rows(__file__, "comparisons"))
 def test_comparing_answers_yes_no_or_unknown(
     one: str, other: str, is_before: bool | None, is_same: bool | None
 ) -> None:

@@ -20,14 +20,10 @@ def test_a_name_says_artist_and_title_or_nothing(path: str, names: str) -> None:
     assert (tags.named_by == "file name") is (names != "-")
 
 
-@pytest.mark.parametrize(
-    "tags",
-    [
-        TrackTags(recording_mbid="b1a9c0e9-d987-4042-ae91-78d6a3267d69"),
-        TrackTags(isrcs=("GBUM71029604",)),
-        TrackTags("Title", "Artist"),
-    ],
-)
+@pytest.mark.parametrize("tags", [
+    TrackTags(recording_mbid="b1a9c0e9-d987-4042-ae91-78d6a3267d69"),
+    TrackTags(isrcs=("GBUM71029604",)), TrackTags("Title", "Artist"),
+])  # fmt: skip
 def test_a_name_says_nothing_where_tags_say_enough(tags: TrackTags) -> None:
     assert with_file_name(tags, Path("Queen - Bohemian Rhapsody.mp3")) is tags
 

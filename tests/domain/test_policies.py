@@ -41,12 +41,9 @@ CHOSEN = ChosenIds("recording", "group", "release", "evh=1")
 
 
 def track(
-    date: str | None = "1975-10-31",
-    *,
-    certain: bool = True,
-    chosen: ChosenIds = CHOSEN,
+    date: str | None = "1975-10-31", *, certain: bool = True, chosen: ChosenIds = CHOSEN,
     **recording: Any,
-) -> DecidedTrack:
+) -> DecidedTrack:  # fmt: skip
     candidate = {"mb_recording_id": "recording", "rg_candidates": [GROUP, SAMPLER]} | recording
     bundle = read_bundle({"recording_title": "T", "recording_candidates": [candidate]})
     first = FirstRelease(date, certain, "a reason") if date else None
@@ -72,29 +69,21 @@ def test_the_original_date(known: str, first: str, written: str, noted: str) -> 
     assert wanted.withheld is None
 
 
-@pytest.mark.parametrize(
-    ("now", "first", "changed"),
-    [
-        ({"original_date": "1975-10-31", "original_year": "2004"}, "1975-10-31", "original_year"),
-        ({"original_date": "2004", "original_year": "1975"}, "1975", "original_date"),
-    ],
-)
-def test_of_two_fields_the_one_that_is_later_is_replaced(
-    now: dict[str, str], first: str, changed: str
-) -> None:
+@pytest.mark.parametrize(("now", "first", "changed"), [
+    ({"original_date": "1975-10-31", "original_year": "2004"}, "1975-10-31", "original_year"),
+    ({"original_date": "2004", "original_year": "1975"}, "1975", "original_date"),
+])  # fmt: skip
+def test_of_two_fields_the_later_is_replaced(now: dict[str, str], first: str, changed: str) -> None:
     wanted = tags.dates(track(first), fields(**now), AlbumDates())
     dates = {name: texts for name, texts in wanted.fields.items() if "original" in name}
     assert (dates, wanted.notes) == ({changed: ("1975",)}, ())
 
 
-@pytest.mark.parametrize(
-    ("one", "why"),
-    [
-        (track(certain=False), "the year of the first release is not certain (a reason)"),
-        (track(None), "no official release is known with a date"),
-        (track("1974-10-31/1975"), "the year of the first release is not certain"),
-    ],
-)
+@pytest.mark.parametrize(("one", "why"), [
+    (track(certain=False), "the year of the first release is not certain (a reason)"),
+    (track(None), "no official release is known with a date"),
+    (track("1974-10-31/1975"), "the year of the first release is not certain"),
+])  # fmt: skip
 def test_without_a_certain_year_the_dates_stay(one: DecidedTrack, why: str) -> None:
     now = fields(original_date="2004", date="2004", recording_mbid="mine")
     for album in (AlbumDates(), AlbumDates(also_date=True)):
@@ -103,20 +92,16 @@ def test_without_a_certain_year_the_dates_stay(one: DecidedTrack, why: str) -> N
         assert why in (wanted.withheld or "")
 
 
-@pytest.mark.parametrize(
-    ("now", "expected", "note"),
-    [
-        ({"date": "2004"}, {"date": "1975-10-31", "release_date": "2004"}, ""),
-        ({}, {"date": "1975-10-31"}, ""),
-        ({"date": "1975-10-31"}, {}, ""),
-        ({"date": "1975"}, {"date": "1975-10-31", "release_date": "1975"}, ""),
-        ({"date": "1969"}, {}, "date 1969 stays"),
-        ({"date": "May 1969"}, {}, "date 1969-05 stays"),
-        ({"date": "before 1969"}, {}, "date 'before 1969' stays: it cannot be read as a date"),
-        ({"date": "2004", "release_date": "2004"}, {"date": "1975-10-31"}, ""),
-        ({"date": "2004", "release_date": "2003"}, {"date": "1975-10-31"}, "the date 2004 goes"),
-    ],
-)
+@pytest.mark.parametrize(("now", "expected", "note"), [
+    ({"date": "2004"}, {"date": "1975-10-31", "release_date": "2004"}, ""),
+    ({}, {"date": "1975-10-31"}, ""), ({"date": "1975-10-31"}, {}, ""),
+    ({"date": "1975"}, {"date": "1975-10-31", "release_date": "1975"}, ""),
+    ({"date": "1969"}, {}, "date 1969 stays"),
+    ({"date": "May 1969"}, {}, "date 1969-05 stays"),
+    ({"date": "before 1969"}, {}, "date 'before 1969' stays: it cannot be read as a date"),
+    ({"date": "2004", "release_date": "2004"}, {"date": "1975-10-31"}, ""),
+    ({"date": "2004", "release_date": "2003"}, {"date": "1975-10-31"}, "the date 2004 goes"),
+])  # fmt: skip
 def test_the_first_date_as_date(now: dict[str, str], expected: dict[str, str], note: str) -> None:
     wanted = tags.dates(track(), fields(**now), AlbumDates(also_date=True))
     found = {
@@ -158,12 +143,10 @@ def test_a_recording_id_is_added_but_never_replaced_nor_a_siblings() -> None:
 def test_a_note_is_under_keys_of_its_own() -> None:
     now = fields(recording_mbid="mine", album="Hits", note_release_mbid="old")
     assert tags.note(track(), now).fields == {
-        "note_album": ("A Night at the Opera",),
-        "note_original_date": ("1975-10-31",),
-        "note_release_group_mbid": ("group",),
-        "note_release_mbid": ("release",),
+        "note_album": ("A Night at the Opera",), "note_original_date": ("1975-10-31",),
+        "note_release_group_mbid": ("group",), "note_release_mbid": ("release",),
         "decision_trace": ("evh=1",),
-    }
+    }  # fmt: skip
     uncertain = tags.note(track(certain=False, chosen=ChosenIds("r", "group", None, None)), now)
     assert uncertain.fields["note_original_date"] == ()
     assert uncertain.fields["note_release_mbid"] == ()
@@ -192,34 +175,17 @@ def test_a_moved_file_has_everything_of_its_release_and_nothing_of_another() -> 
     )  # fmt: skip
     wanted = tags.move(track(), now, OPERA, TRACKS[1]).fields
     assert wanted == {
-        "album": ("A Night at the Opera",),
-        "album_artist": ("Queen",),
-        "album_artist_sort": ("Queen",),
-        "date": ("1975-11-21",),
-        "release_date": (),
-        "original_date": ("1975-10-31",),
-        "original_year": ("1975",),
-        "track": ("2/12",),
-        "disc": ("1/2",),
-        "disc_subtitle": (),
-        "compilation": (),
-        "labels": ("EMI",),
-        "catalog_numbers": ("EMC 103",),
-        "barcode": (),
-        "asin": (),
-        "media": ('12" Vinyl',),
-        "release_types": ("album",),
-        "release_status": ("official",),
-        "release_country": ("GB",),
-        "recording_mbid": ("recording",),
-        "release_track_mbid": ("track 2",),
-        "release_mbid": ("release",),
-        "release_group_mbid": ("group",),
-        "artist_mbids": ("artist",),
-        "album_artist_mbids": ("artist",),
-        "disc_id": (),
+        "album": ("A Night at the Opera",), "album_artist": ("Queen",),
+        "album_artist_sort": ("Queen",), "date": ("1975-11-21",), "release_date": (),
+        "original_date": ("1975-10-31",), "original_year": ("1975",), "track": ("2/12",),
+        "disc": ("1/2",), "disc_subtitle": (), "compilation": (), "labels": ("EMI",),
+        "catalog_numbers": ("EMC 103",), "barcode": (), "asin": (), "media": ('12" Vinyl',),
+        "release_types": ("album",), "release_status": ("official",), "release_country": ("GB",),
+        "recording_mbid": ("recording",), "release_track_mbid": ("track 2",),
+        "release_mbid": ("release",), "release_group_mbid": ("group",),
+        "artist_mbids": ("artist",), "album_artist_mbids": ("artist",), "disc_id": (),
         "decision_trace": ("evh=1",),
-    }
+    }  # fmt: skip
     assert set(wanted) <= set(FIELDS_BY_NAME)
     uncertain = tags.move(track(certain=False), now, OPERA, TRACKS[1])
     assert (uncertain.fields["original_date"], uncertain.withheld) == ((), None)
@@ -238,14 +204,10 @@ def test_what_is_not_known_of_the_same_release_stays() -> None:
     assert wanted["disc"] == ("1/2",)
 
 
-@pytest.mark.parametrize(
-    ("artists", "now", "expected"),
-    [
-        ((VARIOUS_ARTISTS,), {}, ("1",)),
-        (("artist",), {"compilation": "1"}, ()),
-        (("artist",), {"compilation": "0"}, None),
-    ],
-)
+@pytest.mark.parametrize(("artists", "now", "expected"), [
+    ((VARIOUS_ARTISTS,), {}, ("1",)), (("artist",), {"compilation": "1"}, ()),
+    (("artist",), {"compilation": "0"}, None),
+])  # fmt: skip
 def test_the_compilation_flag(
     artists: tuple[str, ...], now: dict[str, str], expected: tuple[str, ...] | None
 ) -> None:
@@ -254,19 +216,11 @@ def test_the_compilation_flag(
     assert wanted.fields.get("compilation") == expected
 
 
-@pytest.mark.parametrize(
-    ("recordings", "length", "place"),
-    [
-        (["recording"], None, "track 2"),
-        (["recording"], 199_000, "track 3"),
-        (["gone", "other"], 1, "track 1"),
-        (["gone"], None, None),
-        ([], None, None),
-    ],
-)
-def test_the_track_of_a_recording(
-    recordings: list[str], length: int | None, place: str | None
-) -> None:
+@pytest.mark.parametrize(("recordings", "length", "place"), [
+    (["recording"], None, "track 2"), (["recording"], 199_000, "track 3"),
+    (["gone", "other"], 1, "track 1"), (["gone"], None, None), ([], None, None),
+])  # fmt: skip
+def test_a_recordings_track(recordings: list[str], length: int | None, place: str | None) -> None:
     found = OPERA.track_of(recordings, length)
     assert (found.mbid if found else None) == place
 

@@ -24,13 +24,10 @@ def record(name: str, kind: str, *releases: Json | str | None, **more: Any) -> J
     primary, *secondary = kind.split("+")
     made = [release(one) if one is None or isinstance(one, str) else one for one in releases]
     return {
-        "mb_rg_id": name,
-        "title": name,
-        "artist_credit": ARTIST,
-        "primary_type": primary or None,
+        "mb_rg_id": name, "title": name, "artist_credit": ARTIST, "primary_type": primary or None,
         "secondary_types": secondary,
         "releases": [{"mb_release_id": f"{name}.{n}"} | one for n, one in enumerate(made, 1)],
-    } | more
+    } | more  # fmt: skip
 
 
 def album(name: str, *releases: Json | str | None, **more: Any) -> Json:
@@ -134,12 +131,10 @@ def _release(word: str) -> Json:
     if comment:
         more["disambiguation"] = comment.replace("_", " ")
     return release(
-        None if date == "undated" else date,
-        country or "GB",
-        status=STATUSES[status] if status else "Official",
-        format=made.replace("_", " ") or None,
+        None if date == "undated" else date, country or "GB",
+        status=STATUSES[status] if status else "Official", format=made.replace("_", " ") or None,
         **more,
-    )
+    )  # fmt: skip
 
 
 _TAKE = re.compile(r"(\w+) on (?:\((.*?)\)|(\w+))(.*)")

@@ -50,14 +50,11 @@ def groups(draw: st.DrawFn, name: str) -> Json:
     primary, *secondary = draw(st.sampled_from(KINDS)).split("+")
     made = draw(st.lists(RELEASES, max_size=3))
     return {
-        "mb_rg_id": name,
-        "title": name,
-        "artist_credit": draw(st.sampled_from(CREDITS)),
-        "primary_type": primary,
-        "secondary_types": secondary,
-        "first_release_date": draw(DATES),
+        "mb_rg_id": name, "title": name,
+        "artist_credit": draw(st.sampled_from(CREDITS)), "primary_type": primary,
+        "secondary_types": secondary, "first_release_date": draw(DATES),
         "releases": [{"mb_release_id": f"{name}.{n}"} | one for n, one in enumerate(made)],
-    }
+    }  # fmt: skip
 
 
 @st.composite
@@ -136,12 +133,9 @@ def _has_own_date(group: Json, copies: list[Json]) -> bool:
 
 
 def _first_date_of(
-    draw: st.DrawFn,
-    hint: str,
-    own: list[tuple[str, str]],
-    others: list[tuple[str, str]],
+    draw: st.DrawFn, hint: str, own: list[tuple[str, str]], others: list[tuple[str, str]],
     groups: list[str | None],
-) -> str | None:
+) -> str | None:  # fmt: skip
     if found := [day for text, day in own if _may_be_one(text, hint)]:
         return min(found)
     if found := [day for text, day in others if _may_be_one(text, hint)]:

@@ -92,9 +92,7 @@ def test_a_person_overrules_every_rule() -> None:
 
 
 @pytest.mark.parametrize(("text", "ruled", "why_not"), cases("overruled.txt", is_named=False))
-def test_under_a_persons_ruling_no_rule_is_why_another_lost(
-    text: str, ruled: str, why_not: str
-) -> None:
+def test_under_a_ruling_no_rule_is_why_another_lost(text: str, ruled: str, why_not: str) -> None:
     verdict = decide(bundle(*records(text)), KNOBS, Override(ReleaseGroupId(ruled)))
     found = {str(one.release_group): one.why_not for one in verdict.rivals}
     assert found["A"] == why_not

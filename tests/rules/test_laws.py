@@ -259,13 +259,11 @@ def _later(draw: st.DrawFn, day: int) -> Json:
     days = draw(st.one_of(st.sampled_from((91, 92, 400)), st.integers(91, 18_000)))
     later = release(day_after(day, days), draw(st.sampled_from(("GB", "US", "XW", None))))
     return {
-        "mb_rg_id": "later",
-        "title": "later",
+        "mb_rg_id": "later", "title": "later",
         "artist_credit": draw(st.sampled_from(("Queen", "Various Artists", "David Bowie", None))),
-        "primary_type": primary,
-        "secondary_types": secondary,
+        "primary_type": primary, "secondary_types": secondary,
         "releases": [later | {"mb_release_id": "later.0"}],
-    }
+    }  # fmt: skip
 
 
 def _add(evidence: Json, group: Json, recording_id: str) -> None:

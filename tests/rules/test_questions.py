@@ -158,9 +158,7 @@ def test_an_answer_leads_where_the_evidence_with_it_leads(case: tuple[str, ...])
         ("A album undated; B album undated", "tie", {"A": "A", "B": "B"}),
     ],
 )
-def test_an_answer_may_call_a_record_the_first(
-    text: str, kind: str, leads: dict[str, str | None]
-) -> None:
+def test_an_answer_may_name_the_first(text: str, kind: str, leads: dict[str, str | None]) -> None:
     (question,) = opened(of(*records(text))).questions
     assert question.kind == kind
     found = {each.answer: each.crg for each in question.possibilities}

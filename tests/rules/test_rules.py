@@ -59,9 +59,7 @@ def test_a_soundtrack_among_compilations_is_held_against_what_contradicts_it() -
 
 
 @pytest.mark.parametrize(("known", "text", "outcome"), cases("contradictions.txt"))
-def test_a_compilation_stands_unless_the_recording_is_older(
-    known: str, text: str, outcome: str
-) -> None:
+def test_a_compilation_stands_unless_it_is_older(known: str, text: str, outcome: str) -> None:
     verdict = decide(read_bundle(evidence_of(known, text)), KNOBS)
     assert in_short(verdict).split()[0] == outcome, verdict
 

@@ -8,6 +8,7 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.jobs.pipeline import Overrides, Pipeline, decide_bundle
+from corpus import rows
 from golden.bundles import year_only_single
 
 BUNDLE = read_bundle(year_only_single())
@@ -35,33 +36,8 @@ def decided(**said: Any) -> tuple[str, str, str | None, str, bool, bool]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ({"first_date": "1975-10-31"}, ("undecided", "None", SINGLE.title, "1975-10-31")),
-        ({"first_date": "1975"}, ("undecided", "None", None, "1975")),
-        ({"first_date": "1974"}, ("undecided", "None", None, "1974")),
-        (
-            {"first_date": "1975-11-21", "crg_mbid": ALBUM.mb_rg_id},
-            ("decided", "override", ALBUM.title, "1975-11-21"),
-        ),
-        (
-            {"first_date": "1975-10-31", "crg_mbid": ALBUM.mb_rg_id},
-            ("decided", "override", SINGLE.title, "1975-10-31"),
-        ),
-        (
-            {"first_date": "1974", "crg_mbid": ALBUM.mb_rg_id, "rr_mbid": LP},
-            ("decided", "override", ALBUM.title, "1974"),
-        ),
-        (
-            {"first_date": "1974", "crg_mbid": ELSEWHERE},
-            ("decided", "override", None, "1974"),
-        ),
-    ],
-)
-def test_a_date_by_a_person_is_certain_and_says_so(
-    said: dict[str, Any], expected: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize(("said", "expected"), rows(__file__, "said"))
+def test_a_date_by_a_person_is_certain(said: dict[str, Any], expected: tuple[str, ...]) -> None:
     assert decided(**said) == (*expected, True, True)
 
 

@@ -14,9 +14,7 @@ CONFIG = RulesConfig()
 
 
 @pytest.mark.parametrize(("known", "text", "answer"), cases("siblings.txt"))
-def test_siblings_are_looked_up_where_the_original_may_be_missing(
-    known: str, text: str, answer: str
-) -> None:
+def test_siblings_are_needed_if_the_original_is_missing(known: str, text: str, answer: str) -> None:
     bundle = read_bundle(evidence_of(known, text))
     assert needs_siblings(bundle, decide(bundle, CONFIG), CONFIG) is (answer == "yes")
 
