@@ -162,14 +162,9 @@ class Trial:
             and not (status == DONE and content == self.old)
         )
         self.counts.update(
-            moments=1,
-            killed=status == -signal.SIGKILL,
-            refused=status == REFUSED,
-            old=content == self.old,
-            new=content == self.new,
-            swept=len(swept),
-            wrong=not right,
-        )
+            moments=1, killed=status == -signal.SIGKILL, refused=status == REFUSED,
+            old=content == self.old, new=content == self.new, swept=len(swept), wrong=not right,
+        )  # fmt: skip
         shutil.rmtree(folder)
         return status
 

@@ -27,15 +27,12 @@ ENCODED: dict[str, list[str]] = {
     "bare.flac": ["-c:a", "flac", "-sample_fmt", "s16"],
     "bare.ogg": ["-c:a", "libvorbis", "-b:a", "16k"],
     "bare.opus": ["-c:a", "libopus", "-b:a", "8k"],
-    "bare.aac.m4a": ["-c:a", "aac", "-b:a", "16k"],
-    "bare.alac.m4a": ["-c:a", "alac"],
-    "bare.wma": ["-c:a", "wmav2", "-b:a", "24k"],
-    "bare.wv": ["-c:a", "wavpack"],
+    "bare.aac.m4a": ["-c:a", "aac", "-b:a", "16k"], "bare.alac.m4a": ["-c:a", "alac"],
+    "bare.wma": ["-c:a", "wmav2", "-b:a", "24k"], "bare.wv": ["-c:a", "wavpack"],
     "bare.fast.m4a": ["-c:a", "aac", "-b:a", "16k", "-movflags", "+faststart"],
     "bare.pieces.m4a": ["-c:a", "aac", "-b:a", "16k", "-movflags", "+frag_keyframe+empty_moov"],
-    "bare.aiff": ["-c:a", "pcm_s16be"],
-    "bare.wav": ["-c:a", "pcm_s16le"],
-}
+    "bare.aiff": ["-c:a", "pcm_s16be"], "bare.wav": ["-c:a", "pcm_s16le"],
+}  # fmt: skip
 
 EXACT = ["-map_metadata", "-1", "-fflags", "+bitexact", "-flags:a", "+bitexact"]
 

@@ -18,21 +18,17 @@ def _id(kind: str, vorbis: str) -> tuple[str, str, str]:
 
 
 _KEYS = {
-    "title": ("TIT2", "title", "\xa9nam"),
-    "album": ("TALB", "album", "\xa9alb"),
-    "albumartist": ("TPE2", "albumartist", "aART"),
-    "date": ("TDRC", "date", "\xa9day"),
+    "title": ("TIT2", "title", "\xa9nam"), "album": ("TALB", "album", "\xa9alb"),
+    "albumartist": ("TPE2", "albumartist", "aART"), "date": ("TDRC", "date", "\xa9day"),
     "originaldate": ("TDOR", "originaldate", f"{_FREE}ORIGINALDATE"),
     "originalyear": ("TXXX:originalyear", "originalyear", f"{_FREE}ORIGINALYEAR"),
-    "releasedate": ("TDRL", "releasedate", "\xa9day"),
-    "track": ("TRCK", "tracknumber", "trkn"),
+    "releasedate": ("TDRL", "releasedate", "\xa9day"), "track": ("TRCK", "tracknumber", "trkn"),
     "disc": ("TPOS", "discnumber", "disk"),
-    "compilation": ("TCMP", "compilation", "cpil"),
-    "albumid": _id("Album", "albumid"),
+    "compilation": ("TCMP", "compilation", "cpil"), "albumid": _id("Album", "albumid"),
     "groupid": _id("Release Group", "releasegroupid"),
     "trackid": _id("Release Track", "releasetrackid"),
     "originalalbumid": _id("Original Album", "originalalbumid"),
-}
+}  # fmt: skip
 _COLUMNS = {".mp3": 0, ".flac": 1, ".m4a": 2}
 
 Tags = dict[str, str]

@@ -51,40 +51,31 @@ class Field:
 
 def _id(attribute: str, kind: str, vorbis: str, mbid: str, id3: str = "") -> Field:
     return Field(
-        attribute=attribute,
-        id3=id3 or f"TXXX:MusicBrainz {kind} Id",
-        vorbis=vorbis,
-        mp4=f"{_FREE}MusicBrainz {kind} Id",
-        ape=vorbis.title(),
-        asf=f"MusicBrainz/{kind} Id",
-        written=(mbid,),
-        read=mbid.lower(),
-    )
+        attribute=attribute, id3=id3 or f"TXXX:MusicBrainz {kind} Id", vorbis=vorbis,
+        mp4=f"{_FREE}MusicBrainz {kind} Id", ape=vorbis.title(), asf=f"MusicBrainz/{kind} Id",
+        written=(mbid,), read=mbid.lower(),
+    )  # fmt: skip
 
 
 # fmt: off
 FIELDS: tuple[Field, ...] = (
-    Field("title", "TIT2", "TITLE", "\xa9nam", "Title", "Title",
-          ("Ænima / 東京",), "Ænima / 東京"),
-    Field("artist", "TPE1", "ARTIST", "\xa9ART", "Artist", "Author",
-          ("Queen & David Bowie",), "Queen & David Bowie"),
-    Field("album", "TALB", "ALBUM", "\xa9alb", "Album", "WM/AlbumTitle",
-          ("Hot Space",), "Hot Space"),
+    Field("title", "TIT2", "TITLE", "\xa9nam", "Title", "Title", ("Ænima / 東京",), "Ænima / 東京"),
+    Field("artist", "TPE1", "ARTIST", "\xa9ART", "Artist", "Author", ("Queen & David Bowie",),
+        "Queen & David Bowie"),
+    Field("album", "TALB", "ALBUM", "\xa9alb", "Album", "WM/AlbumTitle", ("Hot Space",),
+        "Hot Space"),
     Field("album_artist", "TPE2", "ALBUMARTIST", "aART", "Album Artist", "WM/AlbumArtist",
-          ("AC/DC",), "AC/DC"),
-    Field("date", "TDRC", "DATE", "\xa9day", "Year", "WM/Year",
-          ("1981-10-26",), "1981-10-26"),
-    Field("isrcs", "TSRC", "ISRC", _FREE + "ISRC", "ISRC", "WM/ISRC",
-          ("gb-um7-10-29604", "GBUM71029605"), ("GBUM71029604", "GBUM71029605")),
-    _id("recording_mbid", "Track", "MUSICBRAINZ_TRACKID",
-        "B1A9C0E9-D987-4042-AE91-78D6A3267D69", id3="UFID:http://musicbrainz.org"),
-    _id("release_mbid", "Album", "MUSICBRAINZ_ALBUMID",
-        "6defd963-fe91-4550-b18e-82c685603c2b"),
+        ("AC/DC",), "AC/DC"),
+    Field("date", "TDRC", "DATE", "\xa9day", "Year", "WM/Year", ("1981-10-26",), "1981-10-26"),
+    Field("isrcs", "TSRC", "ISRC", _FREE + "ISRC", "ISRC", "WM/ISRC", ("gb-um7-10-29604",
+        "GBUM71029605"), ("GBUM71029604", "GBUM71029605")),
+    _id("recording_mbid", "Track", "MUSICBRAINZ_TRACKID", "B1A9C0E9-D987-4042-AE91-78D6A3267D69",
+        id3="UFID:http://musicbrainz.org"),
+    _id("release_mbid", "Album", "MUSICBRAINZ_ALBUMID", "6defd963-fe91-4550-b18e-82c685603c2b"),
     _id("release_group_mbid", "Release Group", "MUSICBRAINZ_RELEASEGROUPID",
         "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"),
-    _id("artist_mbid", "Artist", "MUSICBRAINZ_ARTISTID",
-        "0383dadf-2a4e-4d10-a46a-e9e041da8eb3"),
-)
+    _id("artist_mbid", "Artist", "MUSICBRAINZ_ARTISTID", "0383dadf-2a4e-4d10-a46a-e9e041da8eb3"),
+)  # fmt: skip
 # fmt: on
 
 Values = Sequence[tuple[str, Sequence[str]]]
@@ -215,12 +206,10 @@ def _variants(container: Container) -> Iterator[Variant]:
 
 BARE = sorted({container.bare for container in CONTAINERS})
 VARIANTS: tuple[Variant, ...] = (
-    *(
-        Variant(f"{name.removeprefix('bare.')}-bare", name, partial(bare_copy, name))
-        for name in (*BARE, "bare.pieces.m4a")
-    ),
+    *(Variant(f"{name.removeprefix('bare.')}-bare", name, partial(bare_copy,
+        name)) for name in (*BARE, "bare.pieces.m4a")),
     *(variant for container in CONTAINERS for variant in _variants(container)),
-)
+)  # fmt: skip
 
 FEW = tuple(
     variant

@@ -72,20 +72,13 @@ def without_first(path: Path) -> None:
     path.write_bytes(first + original[len(first + second) :])
 
 
-@pytest.mark.parametrize(
-    ("name", "edit"),
-    [
-        ("MP3 with ID3v1 alone", add_ape),
-        ("MP3 with two ID3v2 tags", without_first),
-        ("MP3 with two ID3v1 tags", lambda path: path.write_bytes(path.read_bytes()[:-128])),
-        ("MP3 with ID3v1 before APE", lambda path: APEv2(path).delete()),
-        ("MP3 with ID3v1 before APE", add_ape),
-        (
-            "MP4 with ID3v1 behind its boxes",
-            lambda path: path.write_bytes(path.read_bytes()[:-128]),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "edit"), [
+    ("MP3 with ID3v1 alone", add_ape), ("MP3 with two ID3v2 tags", without_first),
+    ("MP3 with two ID3v1 tags", lambda path: path.write_bytes(path.read_bytes()[:-128])),
+    ("MP3 with ID3v1 before APE", lambda path: APEv2(path).delete()),
+    ("MP3 with ID3v1 before APE", add_ape),
+    ("MP4 with ID3v1 behind its boxes", lambda path: path.write_bytes(path.read_bytes()[:-128])),
+])  # fmt: skip
 def test_tags_in_any_order_are_no_audio(tmp_path: Path, name: str, edit: object) -> None:
     path = make(name, tmp_path)
     before = audio_hash(path)

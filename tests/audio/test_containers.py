@@ -246,9 +246,7 @@ def test_truncations_are_read_or_an_audio_error(tmp_path: Path, container: Conta
 
 @pytest.mark.slow
 @by_container
-def test_each_single_flipped_byte_is_read_or_an_audio_error(
-    tmp_path: Path, container: Container
-) -> None:
+def test_each_flipped_byte_is_read_or_an_audio_error(tmp_path: Path, container: Container) -> None:
     path = container.fully_tagged(tmp_path)
     original = path.read_bytes()
     for place in range(min(HEAD + TAIL, len(original))):

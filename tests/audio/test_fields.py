@@ -34,6 +34,7 @@ from chart_binder.audio.reading import read_tags
 from chart_binder.audio.save import save_tags
 from chart_binder.audio.tagset import TagBlock
 from chart_binder.errors import AudioError
+from corpus import rows
 
 PAGE = Path(__file__).parents[2] / "docs" / "tag_files.md"
 FAMILIES: tuple[Family, ...] = ("id3", "vorbis", "mp4", "ape", "asf")
@@ -126,9 +127,7 @@ QUICK = {"mp3-2.3", "flac", "ogg", "aac-fast", "wma"}
         if container.name not in NOT_BY_FFPROBE
     ],
 )
-def test_ffprobe_reads_the_fields_and_ffmpeg_the_same_sound(
-    tmp_path: Path, container: Container
-) -> None:
+def test_ffprobe_reads_fields_and_ffmpeg_the_sound(tmp_path: Path, container: Container) -> None:
     def decoded() -> bytes:
         """Return a digest of the samples."""
         return output("ffmpeg", "-v", "error", "-i", path, "-map", "0:a", "-f", "md5", "-")
@@ -159,9 +158,7 @@ YEARS = [
 
 
 @pytest.mark.parametrize(("name", "key", "field"), YEARS)
-def test_a_key_of_a_year_gets_no_whole_date(
-    tmp_path: Path, name: str, key: str, field: str
-) -> None:
+def test_keys_of_a_year_get_no_whole_date(tmp_path: Path, name: str, key: str, field: str) -> None:
     tags = read_tag_set(CONTAINERS_BY_NAME[name].tagged(tmp_path, [(key, ["1999-12-31"])]))
     changed = with_fields(tags, {field: ["1974-10-11"]})
     (block,) = changed.blocks
@@ -171,21 +168,7 @@ def test_a_key_of_a_year_gets_no_whole_date(
     assert with_fields(changed, {field: ["1974-10-11"]}) is changed
 
 
-@pytest.mark.parametrize(
-    ("name", "values", "field", "read"),
-    [
-        ("mp3-2.4", {"TDOR": "1980", "TORY": "1970"}, "original_date", ("1980", "1970")),
-        ("aac", {f"{FREE}ORIGINALDATE": "1980", f"{FREE}ORIGINAL YEAR": "1970"}, "original_date",
-         ("1980", "1970")),
-        ("wma", {"WM/OriginalReleaseTime": "1975-11-21", "WM/OriginalReleaseYear": "1975"},
-         "original_date", ("1975-11-21",)),
-        ("mp3-2.4", {"TYER": "1969", "TDAT": "0305"}, "date", ("1969-05-03",)),
-        ("mp3-2.4", {"TDAT": "0305"}, "date", ()),
-        ("flac", {"ALBUMARTIST": "Queen", "ALBUM ARTIST": "Quen"}, "album_artist", ("Queen",)),
-        ("flac", {"TITLE": " ", "MusicBrainz/AlbumId": "x"}, "release_mbid", ("x",)),
-        ("wma", {"MUSICBRAINZ ALBUM ID": "x"}, "release_mbid", ("x",)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "values", "field", "read"), rows(__file__, "other_keys"))
 def test_dates_are_read_under_other_keys_too(
     tmp_path: Path, name: str, values: dict[str, str], field: str, read: tuple[str, ...]
 ) -> None:
@@ -194,28 +177,7 @@ def test_dates_are_read_under_other_keys_too(
     assert field_texts(read_tag_set(path), field) == read
 
 
-SECOND = [
-    ("mp3-2.4", "TXXX:MUSICBRAINZ_ALBUMID"),
-    ("mp3-2.3", "TXXX:musicbrainz_albumid"),
-    ("aiff", "TXXX:MUSICBRAINZ_ALBUMID"),
-    ("wma", "MUSICBRAINZ_ALBUMID"),
-    ("aac", f"{FREE}MUSICBRAINZ_ALBUMID"),
-    ("alac", f"{FREE}musicbrainz_albumid"),
-    ("flac", "MUSICBRAINZ Album Id"),
-    ("flac", "MusicBrainz/Album Id"),
-    ("ape", "MusicBrainz Album Id"),
-    # As Picard 0.7 wrote it, and as other programs spell it.
-    ("mp3-2.3", "TXXX:MusicBrainz/AlbumId"),
-    ("mp3-2.4", "TXXX:MusicBrainz/AlbumId"),
-    ("flac", "MusicBrainz/AlbumId"),
-    ("wma", "MusicBrainz/AlbumId"),
-    ("aac", f"{FREE}musicBrainz albumId"),
-    ("aac", "----:org.musicbrainz:MusicBrainz Album Id"),
-    ("aac", "----:com.example:MUSICBRAINZ_ALBUMID"),
-]
-
-
-@pytest.mark.parametrize(("name", "second"), SECOND)
+@pytest.mark.parametrize(("name", "second"), rows(__file__, "second"))
 def test_no_old_id_stays_under_a_second_name(tmp_path: Path, name: str, second: str) -> None:
     container = CONTAINERS_BY_NAME[name]
     first = container.key(
@@ -271,15 +233,12 @@ def test_nothing_of_another_release_stays_under_the_names_of_mediafile(
     assert not [key for key, texts in every.items() if any("Old" in text for text in texts)]
 
 
-@pytest.mark.parametrize(
-    ("fields", "problem"),
-    [
-        ({"colour": ["red"]}, "there is no field 'colour'; fields are album, "),
-        ({"album": ["a", "b"]}, "album has one value, not 2"),
-        ({"album": ["a\0b"]}, "album cannot be empty or hold a NUL byte"),
-        ({"album": [""]}, "album cannot be empty"),
-    ],
-)
+@pytest.mark.parametrize(("fields", "problem"), [
+    ({"colour": ["red"]}, "there is no field 'colour'; fields are album, "),
+    ({"album": ["a", "b"]}, "album has one value, not 2"),
+    ({"album": ["a\0b"]}, "album cannot be empty or hold a NUL byte"),
+    ({"album": [""]}, "album cannot be empty"),
+])  # fmt: skip
 def test_values_that_no_field_can_hold_are_refused(
     tmp_path: Path, fields: dict[str, list[str]], problem: str
 ) -> None:

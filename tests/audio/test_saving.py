@@ -235,9 +235,7 @@ def test_a_file_of_several_names_gets_a_copy_on_request(song: Path) -> None:
         (0o666, 0o555, "its folder is not writable, and a copy has to be made"),
     ],
 )
-def test_a_file_that_this_user_may_not_replace_is_left_alone(
-    mode: int, folder: int, reason: str
-) -> None:
+def test_a_file_that_cannot_be_replaced_is_left_alone(mode: int, folder: int, reason: str) -> None:
     with open_folder() as path:
         path.chmod(mode)
         path.parent.chmod(folder)
@@ -259,9 +257,7 @@ def test_an_immutable_file_is_left_alone(song: Path) -> None:
 @pytest.mark.parametrize(
     ("of_folder", "reason"), [(False, "it is append-only"), (True, "its folder is append-only")]
 )
-def test_what_may_only_be_appended_to_is_left_alone(
-    song: Path, reason: str, *, of_folder: bool
-) -> None:
+def test_what_is_append_only_is_left_alone(song: Path, reason: str, *, of_folder: bool) -> None:
     locked = song.parent if of_folder else song
     if subprocess.run(["chattr", "+a", locked], capture_output=True, check=False).returncode:
         pytest.skip("the file system has no append-only files")
@@ -396,11 +392,9 @@ def test_leftovers_of_killed_saves_are_removed_and_nothing_else(song: Path) -> N
     ended, reused = leftover(song.parent), leftover(song.parent, pid=os.getpid())
     foreign = leftover(song.parent, host="00000000")
     others = (
-        ".canon-save-notes",
-        f"{ended.name}.flac.bak",
-        f"x{ended.name}",
+        ".canon-save-notes", f"{ended.name}.flac.bak", f"x{ended.name}",
         ".canon-save-1-2-3-4.part",
-    )
+    )  # fmt: skip
     for name in others:
         (song.parent / name).touch()
     link, folder = (ended.with_name(ended.name.replace("0" * 16, digit * 16)) for digit in "12")

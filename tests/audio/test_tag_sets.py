@@ -185,9 +185,7 @@ RICH = {
 
 
 @pytest.mark.parametrize("name", RICH)
-def test_pictures_lyrics_chapters_gain_and_unknown_records_keep_every_bit(
-    tmp_path: Path, name: str
-) -> None:
+def test_pictures_lyrics_chapters_gain_and_more_keep_every_bit(tmp_path: Path, name: str) -> None:
     path = CONTAINERS_BY_NAME[name].copy(tmp_path)
     fill(name, path)
     before = read_tag_set(path)

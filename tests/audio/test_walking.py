@@ -10,6 +10,7 @@ import pytest
 from audio.tagging import unprivileged
 from chart_binder.audio.file_access import AudioFile, UnreadablePath, find_audio_files
 from chart_binder.cli.options import PATH
+from corpus import rows
 
 
 def make(folder: Path, *names: str) -> None:
@@ -29,20 +30,7 @@ def names_found(*paths: Path, below: Path) -> list[str]:
 
 @pytest.mark.parametrize(
     ("made", "links", "walked", "expected"),
-    [
-        ("b/2.flac b/1.MP3 b/a/9.ogg a.m4a c.opus", {}, ".",
-         "a.m4a b/1.MP3 b/2.flac b/a/9.ogg c.opus"),
-        (".trash/1.mp3 ._1.mp3 cover.jpg mp3 1.mp3.part 1.mp3 1.cue", {}, ".", "1.mp3"),
-        (".hidden cover.jpg .music/1.mp3", {}, "cover.jpg .hidden .music",
-         "cover.jpg .hidden .music/1.mp3"),
-        ("disk/album/1.mp3 disk/2.mp3", {"album": "disk/album", "b.mp3": "disk/2.mp3"},
-         "album b.mp3", "album/1.mp3 b.mp3"),
-        ("3.mp3", {"1.mp3": "gone", "2.mp3": "2.mp3", "cover": "gone"}, ".", "3.mp3"),
-        ("a/1.mp3 b/2.mp3 .c/3.mp3 b/4",
-         {"a/0.mp3": "b/2.mp3", "a/3.mp3": ".c/3.mp3", "a/4.mp3": "b/4", "b/3.mp3": ".c/3.mp3"},
-         ".", "a/1.mp3 a/3.mp3 a/4.mp3 b/2.mp3"),
-        ("a/1.mp3 b/2.mp3", {"a/0.mp3": "b/2.mp3", "c": "b"}, "a b c", "a/1.mp3 b/2.mp3"),
-    ],
+    rows(__file__, "walks"),
     ids=["sorted, at any depth", "hidden and other files are skipped", "named ones count",
          "links are followed", "links that lead nowhere are skipped", "a file is found once",
          "in several folders"],
@@ -56,9 +44,7 @@ def test_the_audio_files_below_the_paths_are_found(
     assert names_found(*map(tmp_path.joinpath, walked.split()), below=tmp_path) == expected.split()
 
 
-def test_a_folder_without_audio_is_named_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_empty_folder_is_named_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     make(tmp_path, "scans/cover.jpg", "deep/er/.hidden.mp3")
     assert names_found(tmp_path, tmp_path / ".", below=tmp_path) == []
     assert caplog.messages == [f"'{tmp_path}' is a folder without any audio files"]

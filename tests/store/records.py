@@ -28,22 +28,12 @@ def decision(
     number: int, path: bytes = b"/music/song.flac", state: str = "decided"
 ) -> DecisionRecord:
     return DecisionRecord(
-        id=f"decision{number}",
-        run_id="run",
-        path=path,
-        file_size=2**40,
+        id=f"decision{number}", run_id="run", path=path, file_size=2**40,
         file_mtime_ns=1_763_740_000_123_456_789,
-        recording_mbid="recording" if number % 2 else None,
-        state=state,
-        decided_by="rules",
-        crg_mbid="group",
-        rr_mbid=None,
-        evidence_hash="hash",
-        rules_version="1",
-        trace=None,
-        document=b'{"state":"decided"}',
-        decided_at_utc=NOW,
-    )
+        recording_mbid="recording" if number % 2 else None, state=state, decided_by="rules",
+        crg_mbid="group", rr_mbid=None, evidence_hash="hash", rules_version="1", trace=None,
+        document=b'{"state":"decided"}', decided_at_utc=NOW,
+    )  # fmt: skip
 
 
 def run(number: int, command: str = "decide") -> RunRecord:
@@ -54,19 +44,10 @@ def run(number: int, command: str = "decide") -> RunRecord:
 
 def write(number: int, path: bytes = b"/music/song.flac", run_id: str = "run") -> WriteRecord:
     return WriteRecord(
-        id=f"write{number}",
-        run_id=run_id,
-        path=path,
-        decision_id="decision1",
-        audio_hash="audio",
-        tags_before_hash="before",
-        tags_after_hash="after",
-        changes=b'{"TXXX":["\xc3\xa9"]}',
-        tags_left=b"left",
-        restoration=b"former",
-        at_utc=NOW,
-        temporary=b".song.\xff.tmp",
-    )
+        id=f"write{number}", run_id=run_id, path=path, decision_id="decision1", audio_hash="audio",
+        tags_before_hash="before", tags_after_hash="after", changes=b'{"TXXX":["\xc3\xa9"]}',
+        tags_left=b"left", restoration=b"former", at_utc=NOW, temporary=b".song.\xff.tmp",
+    )  # fmt: skip
 
 
 def refusal(url: str) -> str:

@@ -53,11 +53,9 @@ def tables(url: str) -> dict[str, object]:
         described[name] = (
             [(each, columns[each]["nullable"]) for each in columns],
             found.get_pk_constraint(name)["constrained_columns"],
-            sorted(
-                (str(one["name"]), *one["column_names"], bool(one["unique"]))
-                for one in found.get_indexes(name)
-            ),
-        )
+            sorted((str(one["name"]), *one["column_names"],
+                bool(one["unique"])) for one in found.get_indexes(name)),
+        )  # fmt: skip
     engine.dispose()
     return described
 
@@ -86,9 +84,7 @@ def test_processes_that_open_a_new_store_at_once_create_it_once(url: str) -> Non
 
 
 @pytest.mark.parametrize("statement", [0, 12, 26])
-def test_a_creation_that_is_killed_leaves_nothing_and_the_next_makes_it(
-    url: str, statement: int
-) -> None:
+def test_a_killed_creation_leaves_nothing_and_the_next_makes_it(url: str, statement: int) -> None:
     done = subprocess.run([sys.executable, "-c", KILLED, url, str(statement)], check=False)
     assert done.returncode == -9
     engine = create_engine(url)
@@ -112,13 +108,10 @@ def test_a_creation_on_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
     open_store(f"sqlite:///{path}").close()
 
 
-@pytest.mark.parametrize(
-    ("version", "words"),
-    [
-        (99, f"by a newer canon .schema 99, this one reads {VERSION} alone.: update canon, or"),
-        (6, "by an older canon .schema 6, .*: name another database in store.url, run `canon"),
-    ],
-)
+@pytest.mark.parametrize(("version", "words"), [
+    (99, f"by a newer canon .schema 99, this one reads {VERSION} alone.: update canon, or"),
+    (6, "by an older canon .schema 6, .*: name another database in store.url, run `canon"),
+])  # fmt: skip
 def test_a_store_of_another_version_on_a_server_is_left_as_it_is(
     postgres: Postgres, version: int, words: str
 ) -> None:

@@ -38,18 +38,10 @@ def test_a_store_is_in_wal_mode(tmp_path: Path) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "",
-        "nonsense",
-        "mysql://somewhere/x",
-        "postgresql+psycopg2://somewhere/x",
-        "postgresql://somewhere:port/x",
-        "sqlite://",
-        "sqlite:///:memory:",
-    ],
-)
+@pytest.mark.parametrize("url", [
+    "", "nonsense", "mysql://somewhere/x", "postgresql+psycopg2://somewhere/x",
+    "postgresql://somewhere:port/x", "sqlite://", "sqlite:///:memory:",
+])  # fmt: skip
 def test_a_url_that_names_no_store_is_refused(url: str) -> None:
     assert "sqlite:////absolute/path.db or postgresql+psycopg://" in refusal(url)
 
@@ -122,22 +114,17 @@ def torn(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:4096] + b"\xff" * 8192)
 
 
-@pytest.mark.parametrize(
-    ("make", "reason"),
-    [
-        (under_a_file, "the folder of the store"),
-        (Path.mkdir, "is no file"),
-        (no_database, "no SQLite database"),
-        (of_another_program, "a database of another program"),
-        (of_another_program_with_wal, "a database of another program"),
-        (of_views, "a database of another program"),
-        (a_newer_canon, f"by a newer canon (schema 99, this one reads {VERSION} alone)"),
-        (of_no_version, "is damaged: its schema version is []"),
-        (of_odd_version, "is damaged: its schema version is 'abc'"),
-        (of_two_versions, "is damaged: its schema version is [6, 7]"),
-        (torn, "is damaged"),
-    ],
-)
+@pytest.mark.parametrize(("make", "reason"), [
+    (under_a_file, "the folder of the store"), (Path.mkdir, "is no file"),
+    (no_database, "no SQLite database"),
+    (of_another_program, "a database of another program"),
+    (of_another_program_with_wal, "a database of another program"),
+    (of_views, "a database of another program"),
+    (a_newer_canon, f"by a newer canon (schema 99, this one reads {VERSION} alone)"),
+    (of_no_version, "is damaged: its schema version is []"),
+    (of_odd_version, "is damaged: its schema version is 'abc'"),
+    (of_two_versions, "is damaged: its schema version is [6, 7]"), (torn, "is damaged"),
+])  # fmt: skip
 def test_what_is_no_store_of_ours_is_named(
     tmp_path: Path, make: Callable[[Path], Path | None], reason: str
 ) -> None:
@@ -202,10 +189,8 @@ with open_store(sys.argv[1]) as store:
     said = subprocess.run(
         [sys.executable, "-c", program, url_of(path)],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
     assert str(path) in said.stdout
     assert "disk" in said.stdout
     with open_store(url_of(path)) as store:
