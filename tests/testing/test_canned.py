@@ -117,15 +117,12 @@ A_DEPARTURE = rf"""a call in turn 3
 """
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        (edit_argument, A_DEPARTURE),
-        (edit_prompt, r"opening message 1 \(system\)(?s:.*)\n    -Be brave\."),
-        (edit_advice, "what the model is shown after turn 4"),
-        (drop_call, "what the model is shown after turn 1"),
-    ],
-)
+@pytest.mark.parametrize(("change", "told"), [
+    (edit_argument, A_DEPARTURE),
+    (edit_prompt, r"opening message 1 \(system\)(?s:.*)\n    -Be brave\."),
+    (edit_advice, "what the model is shown after turn 4"),
+    (drop_call, "what the model is shown after turn 1"),
+])  # fmt: skip
 def test_a_change_to_what_is_recorded_is_a_departure(
     recorded: Path, change: Callable[[Line], None], told: str
 ) -> None:
@@ -170,9 +167,7 @@ def reply(content: str) -> Line:
          "turn 1 calls no tool"),
     ],
 )  # fmt: skip
-def test_a_turn_that_is_missing_or_too_many_is_a_departure(
-    tmp_path: Path, lines: list[Line], told: str
-) -> None:
+def test_a_turn_too_few_or_many_departs(tmp_path: Path, lines: list[Line], told: str) -> None:
     run = play(canned(tmp_path, *lines))
     with pytest.raises(TranscriptMismatch, match=told):  # noqa: PT012 (in either of the two)
         played(run)
@@ -268,18 +263,12 @@ SWALLOWED = """
 DEPARTS = "*the conversation departs from canned.jsonl: {}*"
 
 
-@pytest.mark.parametrize(
-    ("body", "told"),
-    [
-        ("run.reply([], GenerationOptions())", []),
-        ("pass", [DEPARTS.format("it never began")]),
-        (
-            "run.reply([], GenerationOptions()); run.reply([], GenerationOptions())",
-            [DEPARTS.format("it goes on")],
-        ),
-        (SWALLOWED, ["*assert 1 == 2*", DEPARTS.format("it goes on")]),
-    ],
-)
+@pytest.mark.parametrize(("body", "told"), [
+    ("run.reply([], GenerationOptions())", []), ("pass", [DEPARTS.format("it never began")]),
+    ("run.reply([], GenerationOptions()); run.reply([], GenerationOptions())",
+        [DEPARTS.format("it goes on")]),
+    (SWALLOWED, ["*assert 1 == 2*", DEPARTS.format("it goes on")]),
+])  # fmt: skip
 def test_a_departure_fails_the_test_and_is_shown_without_the_way_it_came(
     pytester: pytest.Pytester, body: str, told: list[str]
 ) -> None:

@@ -25,7 +25,7 @@ def laid_out(pytester: pytest.Pytester, transcript: str) -> None:
 
 def test_the_example_passes(pytester: pytest.Pytester) -> None:
     laid_out(pytester, TRANSCRIPT)
-    pytester.runpytest_subprocess("-q", "-W", "error").assert_outcomes(passed=1)
+    pytester.runpytest_inprocess("-q", "-W", "error").assert_outcomes(passed=1)
 
 
 def test_what_code_looks_up_is_played_before_the_first_reply(tmp_path: Path) -> None:
