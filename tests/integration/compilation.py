@@ -45,17 +45,11 @@ class Song:
 
 
 SONGS = (
-    Song(1, "Opera", "1975-11-21"),
-    Song(2, "Opera", "1975-11-21"),
-    Song(3, "Rumours", "1977-02-04"),
-    Song(4, "Aja", "1977-09"),
-    Song(5, "Low", "1977"),
-    Song(6, "Parade", "1976-03-31"),
-    Song(7, "Pretzel", "1974-02-20"),
-    Song(8, "Siren", "1975-10-24"),
-    Song(9, None),
-    Song(10, None),
-)
+    Song(1, "Opera", "1975-11-21"), Song(2, "Opera", "1975-11-21"),
+    Song(3, "Rumours", "1977-02-04"), Song(4, "Aja", "1977-09"), Song(5, "Low", "1977"),
+    Song(6, "Parade", "1976-03-31"), Song(7, "Pretzel", "1974-02-20"),
+    Song(8, "Siren", "1975-10-24"), Song(9, None), Song(10, None),
+)  # fmt: skip
 """Of the last two no original is listed, and by its ISRC there is one: their years are not certain.
 Two tracks are of one record."""
 CERTAIN = tuple(song for song in SONGS if song.date)
@@ -123,13 +117,9 @@ def _tags(song: Song, container: Container, *, with_ids: bool, with_date: bool) 
 
 
 def compilation_files(
-    folder: Path,
-    kind: str,
-    *,
-    with_ids: bool = True,
-    with_date: bool = True,
+    folder: Path, kind: str, *, with_ids: bool = True, with_date: bool = True,
     songs: Sequence[Song] = SONGS,
-) -> list[Path]:
+) -> list[Path]:  # fmt: skip
     """Make the files of the compilation: tagged by Picard, or else without ids."""
     container = CONTAINERS_BY_NAME[kind]
     folder.mkdir(parents=True, exist_ok=True)

@@ -70,13 +70,10 @@ def environment(home: Path) -> dict[str, str]:
     """The least a program needs, with every folder it may write to below `home`."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     return kept | {
-        "HOME": str(home),
-        "XDG_DATA_HOME": str(home / "data"),
-        "XDG_CONFIG_HOME": str(home / "config"),
-        "XDG_CACHE_HOME": str(home / "cache"),
-        "PYTHONWARNINGS": "error",
-        "PYTHONUTF8": "1",
-    }
+        "HOME": str(home), "XDG_DATA_HOME": str(home / "data"),
+        "XDG_CONFIG_HOME": str(home / "config"), "XDG_CACHE_HOME": str(home / "cache"),
+        "PYTHONWARNINGS": "error", "PYTHONUTF8": "1",
+    }  # fmt: skip
 
 
 @pytest.fixture
@@ -85,14 +82,10 @@ def cold_canon(home: Path, environment: dict[str, str]) -> Canon:
 
     def run(*arguments: object, stdin: bytes = b"", **variables: str) -> Ran:
         done = subprocess.run(
-            [sys.executable, "-m", "chart_binder", *map(_argument, arguments)],
-            input=stdin,
-            capture_output=True,
-            cwd=home / "work",
-            env=environment | variables,
-            timeout=60,
+            [sys.executable, "-m", "chart_binder", *map(_argument, arguments)], input=stdin,
+            capture_output=True, cwd=home / "work", env=environment | variables, timeout=60,
             check=False,
-        )
+        )  # fmt: skip
         assert b"Traceback" not in done.stderr, done.stderr.decode()
         return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 

@@ -1,23 +1,25 @@
 """The outside world of the command line: audio files that name golden evidence, settings."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from audio.tagging import CONTAINERS
 from golden.bundles import CASES, Bundle, year_only_single
 from servers.http import StandIn
 from servers.musicbrainz import MusicBrainzStandIn
+from servers.pages import Pages
+from servers.searxng import Searxng, hit
 from servers.talk import Body, Said, Talker
 
 RHAPSODY = CASES["lead-bohemian"]
 SINGLE, ALBUM = "361a28b7-4588-44a6-8c96-86c1efb8258f", "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
 LP = "6defd963-fe91-4550-b18e-82c685603c2b"
 ANSWER = {
-    "crg_mbid": "C2",
-    "rr_mbid": "C2.R1",
-    "confidence": 0.95,
+    "crg_mbid": "C2", "rr_mbid": "C2.R1", "confidence": 0.95,
     "rationale": "The single came out 21 days before the album.",
-}
+}  # fmt: skip
 """What a model says of `year_only_single`, where it is right."""
 UNSURE = (
     "Final Answer:\n"
@@ -54,11 +56,9 @@ def open_bundles(count: int) -> list[Bundle]:
 def asking(mb: MusicBrainzStandIn) -> dict[str, str]:
     """Return the environment that makes a stand-in the MusicBrainz to ask."""
     return {
-        "CANON_MUSICBRAINZ__HOSTNAME": mb.hostname,
-        "CANON_MUSICBRAINZ__HTTPS": "false",
-        "CANON_MUSICBRAINZ__RATE_LIMIT_PER_S": "0",
-        "CANON_MUSICBRAINZ__TIMEOUT_S": "2",
-    }
+        "CANON_MUSICBRAINZ__HOSTNAME": mb.hostname, "CANON_MUSICBRAINZ__HTTPS": "false",
+        "CANON_MUSICBRAINZ__RATE_LIMIT_PER_S": "0", "CANON_MUSICBRAINZ__TIMEOUT_S": "2",
+    }  # fmt: skip
 
 
 def replaying(folder: Path, reply: str) -> dict[str, str]:
@@ -75,12 +75,10 @@ def replaying(folder: Path, reply: str) -> dict[str, str]:
 def adjudicating(model: StandIn, search: StandIn, pages: StandIn | None = None) -> dict[str, str]:
     """Return the environment that turns the adjudicator on, with stand-ins for its services."""
     settings = {
-        "CANON_LLM__ENABLED": "true",
-        "CANON_LLM__BASE_URL": model.url,
-        "CANON_LLM__TIMEOUT_S": "3",
-        "CANON_LLM__SEARXNG__URL": search.url,
+        "CANON_LLM__ENABLED": "true", "CANON_LLM__BASE_URL": model.url,
+        "CANON_LLM__TIMEOUT_S": "3", "CANON_LLM__SEARXNG__URL": search.url,
         "CANON_LLM__SEARXNG__TIMEOUT_S": "2",
-    }
+    }  # fmt: skip
     if pages:
         settings["CANON_LLM__FETCH__ALLOW_PRIVATE_HOSTS"] = pages.host
         settings["CANON_LLM__FETCH__PORTS"] = str(pages.port)
@@ -101,6 +99,25 @@ def answering(*replies: str | Said, reading: str = "first_release") -> Talker:
         return left.pop(0)
 
     return talk
+
+
+@contextmanager
+def dated_page() -> Iterator[tuple[Pages, Searxng, list[str], dict[str, str]]]:
+    """Serve a page that dates the single of `year_only_single`, and a search that finds it.
+
+    Yields both, the calls with which a model reads the page, and the fact that it then cites.
+    """
+    page = "<title>Bohemian Rhapsody</title><p>Released: 31 October 1975 by EMI.</p>"
+    with (
+        Pages({"/rhapsody": page}) as pages,
+        Searxng({"queen single": [hit(f"{pages.url}/rhapsody", "Bohemian Rhapsody")]}) as search,
+    ):
+        url = f"{pages.url}/rhapsody"
+        calls = [call("web_search", query="queen single"), call("web_fetch", url=url)]
+        yield pages, search, calls, {
+            "about": "C1", "field": "first_release_date", "value": "31 October 1975 (UK)",
+            "quote": "Released: 31 October 1975 by EMI", "source": url,
+        }  # fmt: skip
 
 
 def call(tool: str, **arguments: object) -> str:

@@ -61,14 +61,10 @@ class Terminal:
 
 @contextmanager
 def walking(
-    home: Path,
-    environment: dict[str, str],
-    *arguments: str,
-    folder: str = "work",
-    columns: int = 100,
-    rows: int = 40,
+    home: Path, environment: dict[str, str], *arguments: str, folder: str = "work",
+    columns: int = 100, rows: int = 40,
     program: Sequence[str] = (sys.executable, "-m", "chart_binder"),
-) -> Iterator[Terminal]:
+) -> Iterator[Terminal]:  # fmt: skip
     """Run `canon`, or another program, in a folder of a home, on a terminal without colours."""
     leader, follower = pty.openpty()
     termios.tcsetwinsize(follower, (rows, columns))

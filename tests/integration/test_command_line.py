@@ -13,10 +13,10 @@ import pytest
 
 from golden.bundles import year_only_single
 from integration.conftest import REPOSITORY, Canon, Start
-from integration.services import ALBUM, adjudicating, asking, file_of, flac
+from integration.services import ALBUM, adjudicating, asking, file_of
 from servers.musicbrainz import MusicBrainzStandIn
 from servers.ollama import OllamaStandIn
-from servers.searxng import Mode, Searxng, hit
+from servers.searxng import Searxng, hit
 
 UNLOADED = {
     "--help": (
@@ -153,18 +153,6 @@ def test_tools_are_listed_and_called_by_hand(canon: Canon) -> None:
     canon("tools", "run", "web_fetch", '{"url": "http://127.0.0.1/"}').must_end(1, "127.0.0.1")
 
 
-@pytest.mark.parametrize(
-    ("mode", "fixes"),
-    [
-        ("json_off", ("formats: [html, json]", "ollama serve")),
-        ("degraded", ("google (Suspended: CAPTCHA)", "under engines in its settings.yml")),
-    ],
-)
-def test_doctor_names_the_fix_of_a_search(canon: Canon, mode: Mode, fixes: tuple[str, ...]) -> None:
-    with MusicBrainzStandIn([]) as mb, Searxng(mode=mode) as search:
-        canon("doctor", **asking(mb), CANON_LLM__SEARXNG__URL=search.url).must_end(0, *fixes)
-
-
 def test_doctor_reports_what_a_model_is_loaded_with(canon: Canon) -> None:
     with (
         MusicBrainzStandIn([]) as mb,
@@ -186,26 +174,18 @@ NO_SEARCH = {"CANON_LLM__SEARXNG__URL": "http://127.0.0.1:1"}
 NO_MUSICBRAINZ = {"CANON_MUSICBRAINZ__HOSTNAME": "127.0.0.1:1"}
 
 
-@pytest.mark.parametrize(
-    ("changes", "states", "status"),
-    [
-        ({}, "ok ok off off", 0),
-        (ENABLED, "ok ok ok ok", 0),
-        (NO_MODEL, "ok ok off off", 0),
-        (NO_SEARCH, "ok ok off off", 0),
-        (ENABLED | NO_MODEL, "ok ok failed ok", 1),
-        (ENABLED | NO_SEARCH, "ok ok ok warning", 3),
-        (ENABLED | NO_SEARCH | {"CANON_LLM__SEARXNG__ENABLED": "false"}, "ok ok ok off", 0),
-        (ENABLED | NO_MUSICBRAINZ, "ok failed ok ok", 1),
-        (ENABLED | NO_MUSICBRAINZ | NO_MODEL | OFFLINE, "ok off off off", 0),
-        (ENABLED | OFFLINE, "ok off off off", 0),
-        (ENABLED | {"CANON_STORE__URL": "sqlite:////dev/null/x.db"}, "failed failed ok ok", 1),
-        (ENABLED | {"CANON_LLM__MODEL_ID": "absent"}, "ok ok failed ok", 1),
-    ],
-)
-def test_doctor_has_a_word_for_each(
-    canon: Canon, changes: dict[str, str], states: str, status: int
-) -> None:
+@pytest.mark.parametrize(("changes", "states", "status"), [
+    ({}, "ok ok off off", 0), (ENABLED, "ok ok ok ok", 0), (NO_MODEL, "ok ok off off", 0),
+    (NO_SEARCH, "ok ok off off", 0), (ENABLED | NO_MODEL, "ok ok failed ok", 1),
+    (ENABLED | NO_SEARCH, "ok ok ok warning", 3),
+    (ENABLED | NO_SEARCH | {"CANON_LLM__SEARXNG__ENABLED": "false"}, "ok ok ok off", 0),
+    (ENABLED | NO_MUSICBRAINZ, "ok failed ok ok", 1),
+    (ENABLED | NO_MUSICBRAINZ | NO_MODEL | OFFLINE, "ok off off off", 0),
+    (ENABLED | OFFLINE, "ok off off off", 0),
+    (ENABLED | {"CANON_STORE__URL": "sqlite:////dev/null/x.db"}, "failed failed ok ok", 1),
+    (ENABLED | {"CANON_LLM__MODEL_ID": "absent"}, "ok ok failed ok", 1),
+])  # fmt: skip
+def test_doctor_rates_each(canon: Canon, changes: dict[str, str], states: str, status: int) -> None:
     with (
         MusicBrainzStandIn([]) as mb,
         Searxng({"musicbrainz": [hit("https://a.example/", "MusicBrainz")]}) as search,
@@ -244,23 +224,13 @@ def test_doctor_hides_the_secrets_in_addresses(canon: Canon) -> None:
             assert "hunter2" not in ran.out + ran.err
 
 
-def test_an_invalid_proxy_is_one_clear_line(canon: Canon, home: Path) -> None:
-    song = flac(home / "work", title="Song", artist="Somebody")
-    ran = canon("decide", song, HTTPS_PROXY="http://[::1", https_proxy="http://[::1")
-    assert "HTTPS_PROXY" in ran.out + ran.err
-
-
 def test_demo_decides_one_file_by_rules_and_one_by_the_recorded_model(canon: Canon) -> None:
     ran = canon("demo", "--full")
     assert ran.err == "next: canon decide FOLDER\n"
     ran.must_end(
-        0,
-        "CRG:SINGLE_TRUE_PREMIERE: decides",
-        "8cm CD",
-        "web_fetch https://sevens.example/",
-        "Released | 31 October 1975",
-        "led to that album 21 days later",
-    )
+        0, "CRG:SINGLE_TRUE_PREMIERE: decides", "8cm CD", "web_fetch https://sevens.example/",
+        "Released | 31 October 1975", "led to that album 21 days later",
+    )  # fmt: skip
     for columns in ("80", "100"):
         assert canon("demo", "--full", COLUMNS=columns).out.count("\n") < 60
     lines = canon("demo", "--output=json").lines
@@ -281,17 +251,13 @@ def test_the_readme_gives_the_test_command_that_ci_runs() -> None:
     assert command in readme.splitlines()
 
 
-@pytest.mark.parametrize(
-    ("command", "status", "told"),
-    [
-        ("demo | head -n 1", 0, ""),
-        ("demo | true; exit ${PIPESTATUS[0]}", 130, ""),
-        ("--help | true; exit ${PIPESTATUS[0]}", 130, ""),
-        ("config show >&- 2>&-", 0, ""),
-        ("--help >&- 2>&-", 0, ""),
-        ("config show > /dev/full", 1, "canon: cannot go on: No space left.*\n"),
-    ],
-)
+@pytest.mark.parametrize(("command", "status", "told"), [
+    ("demo | head -n 1", 0, ""),
+    ("demo | true; exit ${PIPESTATUS[0]}", 130, ""),
+    ("--help | true; exit ${PIPESTATUS[0]}", 130, ""), ("config show >&- 2>&-", 0, ""),
+    ("--help >&- 2>&-", 0, ""),
+    ("config show > /dev/full", 1, "canon: cannot go on: No space left.*\n"),
+])  # fmt: skip
 def test_a_closed_stream_is_no_error_and_a_full_disk_one_clear_line(
     environment: dict[str, str], command: str, status: int, told: str
 ) -> None:
@@ -322,9 +288,7 @@ def test_a_file_name_that_the_locale_lacks_is_no_traceback(
 
 
 @pytest.mark.parametrize("becomes", ["KeyboardInterrupt", "RuntimeError('as pydantic does')"])
-def test_an_interrupt_during_import_shows_no_traceback(
-    environment: dict[str, str], becomes: str
-) -> None:
+def test_an_interrupted_import_has_no_traceback(environment: dict[str, str], becomes: str) -> None:
     document = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))
     program = (
         "import os, signal, sys\n"
@@ -348,11 +312,9 @@ def test_each_parsed_reply_is_one_line(canon: Canon) -> None:
     answer = json.dumps({"crg_mbid": address, "confidence": "90%"})
     texts = [
         'Action: Web Search\nAction Input: {"query": "x"}',
-        f"Final Answer:\n```json\n{answer}\n```",
-        "Action: telepathy\nAction Input: x",
-        f"The album came first.\n```json\n{answer}\n```",
-        f"The page says:\n{answer}",
-    ]
+        f"Final Answer:\n```json\n{answer}\n```", "Action: telepathy\nAction Input: x",
+        f"The album came first.\n```json\n{answer}\n```", f"The page says:\n{answer}",
+    ]  # fmt: skip
     lines = "".join(json.dumps({"text": text, "dialect": "classic"}) + "\n" for text in texts)
     ran = canon("transcript", "parse", "--jsonl", stdin=lines.encode()).must_end(0)
     act, finish, unknown, unlabelled, quoted = ran.lines

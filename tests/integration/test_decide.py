@@ -21,6 +21,7 @@ from integration.services import (
     answering,
     asking,
     call,
+    dated_page,
     file_of,
     final,
     flac,
@@ -28,8 +29,7 @@ from integration.services import (
 from integration.terminal import walking
 from servers.musicbrainz import GARBAGE, MusicBrainzStandIn, always
 from servers.ollama import OllamaStandIn
-from servers.pages import Pages
-from servers.searxng import Mode, Searxng, hit
+from servers.searxng import Mode, Searxng
 
 KEYS = [
     "path", "state", "decided_by", "artist", "title", "first_release", "crg_mbid", "crg_title",
@@ -41,9 +41,7 @@ SEARCH = call("web_search", query="queen single")
 NOWHERE = "00000000-0000-4000-8000-000000000000"
 
 
-def test_a_recording_id_is_decided_by_rules(
-    canon: Canon, song: Path, mb: MusicBrainzStandIn
-) -> None:
+def test_a_recording_id_is_decided(canon: Canon, song: Path, mb: MusicBrainzStandIn) -> None:
     ran = canon("decide", song, "--output", "json", **asking(mb))
     assert (ran.status, ran.err) == (0, "")
     line = ran.line
@@ -60,18 +58,6 @@ def test_a_recording_id_is_decided_by_rules(
     assert {key: line["first_release"][key] for key in expected} == expected
     names = ("Queen", "Bohemian Rhapsody", "A Night at the Opera", "Album")
     assert tuple(line[key] for key in ("artist", "title", "crg_title", "crg_type")) == names
-
-
-@pytest.mark.parametrize(
-    "tags", [{"artist": "Queen", "title": "Bohemian Rhapsody"}, {"isrc": "GB-UM7-10-29604"}]
-)
-def test_a_file_is_found_by_its_other_tags(canon: Canon, home: Path, tags: dict[str, str]) -> None:
-    bundle = golden("lead-bohemian")
-    bundle["recording_candidates"][0]["length_ms"] = None  # the test's audio lasts a moment
-    with MusicBrainzStandIn([bundle]) as mb:
-        ran = canon("decide", flac(home, **tags), "--output=json", **asking(mb))
-        assert any("query=" in target for target in mb.targets) == ("title" in tags)
-    assert ran.line["crg_mbid"] == ALBUM
 
 
 def test_answers_are_used_again_offline(
@@ -104,9 +90,7 @@ def test_a_folder_ends_with_a_summary_beside_the_results(canon: Canon, home: Pat
             assert "files" not in canon(command, home / "0.flac", **settings).err
 
 
-def test_a_terminal_shows_progress_below_the_results(
-    home: Path, environment: dict[str, str]
-) -> None:
+def test_a_terminal_shows_progress_below_results(home: Path, environment: dict[str, str]) -> None:
     (home / "music").mkdir()
     bundles = [golden("lead-bohemian"), golden("lead-hanae")]
     for number, bundle in enumerate(bundles):
@@ -121,9 +105,7 @@ def test_a_terminal_shows_progress_below_the_results(
             assert f"{home}/music/0.flac" in lines, "a result stands in place of the bar"
 
 
-def test_where_musicbrainz_cannot_be_reached_no_more_files_are_asked_about(
-    canon: Canon, home: Path
-) -> None:
+def test_a_musicbrainz_that_fails_is_asked_about_no_more_files(canon: Canon, home: Path) -> None:
     for number in range(6):
         flac(home, f"{number}.flac", recording=NOWHERE)
     with MusicBrainzStandIn([], behave=always(GARBAGE)) as mb:
@@ -140,15 +122,10 @@ def test_where_musicbrainz_cannot_be_reached_no_more_files_are_asked_about(
     assert len(offline.lines) == 6, "offline nothing is asked, and cached evidence may follow"
 
 
-@pytest.mark.parametrize(
-    ("title", "artist", "is_said"),
-    [
-        ("Don't wanna cry", "安室奈美恵", True),
-        ("甘い罠", "安室奈美恵", True),
-        ("甘い罠", "Queen", False),
-        ("Bohemian Rhapsody (Remastered 2011)", "Freddie", False),
-    ],
-)
+@pytest.mark.parametrize(("title", "artist", "is_said"), [
+    ("Don't wanna cry", "安室奈美恵", True), ("甘い罠", "安室奈美恵", True),
+    ("甘い罠", "Queen", False), ("Bohemian Rhapsody (Remastered 2011)", "Freddie", False),
+])  # fmt: skip
 def test_a_recording_id_of_another_song_is_believed_and_named(
     canon: Canon, home: Path, title: str, artist: str, is_said: bool
 ) -> None:
@@ -176,22 +153,14 @@ def test_an_open_case_names_the_missing_facts(canon: Canon, open_bundle: Path) -
 def test_the_adjudicator_decides_an_open_case_with_two_tool_calls(canon: Canon, home: Path) -> None:
     bundle = year_only_single()
     file = file_of(bundle, home)
-    page = "<title>Bohemian Rhapsody</title><p>Released: 31 October 1975 by EMI.</p>"
     with (
         MusicBrainzStandIn([bundle]) as mb,
-        Pages({"/rhapsody": page}) as pages,
-        Searxng({"queen single": [hit(f"{pages.url}/rhapsody", "Bohemian Rhapsody")]}) as search,
+        dated_page() as (pages, search, calls, fact),
+        OllamaStandIn(answering(*calls, final(facts=[fact]))) as model,
     ):
-        url = f"{pages.url}/rhapsody"
-        fact = {
-            "about": "C1", "field": "first_release_date", "value": "31 October 1975 (UK)",
-            "quote": "Released: 31 October 1975 by EMI", "source": url,
-        }  # fmt: skip
-        answers = answering(SEARCH, call("web_fetch", url=url), final(facts=[fact]))
-        with OllamaStandIn(answers) as model:
-            settings = asking(mb) | adjudicating(model, search, pages) | TRUSTING
-            ran = canon("-vv", "decide", file, "--output=json", **settings)
-            chats = model.chats
+        settings = asking(mb) | adjudicating(model, search, pages) | TRUSTING
+        ran = canon("-vv", "decide", file, "--output=json", **settings)
+        chats = model.chats
     assert ran.status == 0, ran.err
     line = ran.line
     assert (line["state"], line["decided_by"]) == ("decided", "llm")
@@ -227,29 +196,14 @@ def test_the_adjudicator_decides_an_open_case_with_two_tool_calls(canon: Canon, 
     assert "31 October 1975" in canon("transcript", "show", result["transcript"]).out
 
 
-NEVER_READ = {
-    "about": "C1", "field": "first_release_date", "value": "1975-10-31",
-    "source": "https://made-up.example/",
-}  # fmt: skip
 INVENTED = final(crg_mbid="12345678-1234-4234-8234-123456789abc")
 
 
-@pytest.mark.parametrize(
-    ("replies", "mode", "state", "crg"),
-    [
-        ([final(confidence="medium")] * 2, "well", "review", ALBUM),
-        ([final(facts=[NEVER_READ])] * 2, "well", "review", ALBUM),
-        ([final(confidence=0.3)] * 2, "well", "undecided", None),
-        ([final(crg_mbid=None, rr_mbid=None)], "well", "undecided", None),
-        ([INVENTED] * 5, "well", "undecided", None),
-        ([INVENTED, final(), final()], "well", "review", ALBUM),
-        ([final(rr_mbid="C1.R1")] * 2, "well", "review", ALBUM),
-        *(
-            ([SEARCH, final(), final()], mode, "review", ALBUM)
-            for mode in ("json_off", "crashed", "redirect", "slow")
-        ),
-    ],
-)
+@pytest.mark.parametrize(("replies", "mode", "state", "crg"), [
+    ([final(rr_mbid="C1.R1")] * 2, "well", "review", ALBUM),
+    ([INVENTED] * 5, "well", "undecided", None),
+    ([SEARCH, final(), final()], "json_off", "review", ALBUM),
+])  # fmt: skip
 def test_what_a_model_says_without_a_new_fact_is_reviewed_or_leaves_the_case_open(
     canon: Canon, open_bundle: Path, replies: list[str], mode: Mode, state: str, crg: str | None
 ) -> None:
@@ -272,13 +226,6 @@ def test_an_absent_model_is_an_error_with_missing_facts(canon: Canon, open_bundl
             ran.must_end(1, word)
             assert ran.line["state"] == "error"
             assert ran.line["missing_facts"]
-
-
-@pytest.mark.parametrize("command", ["decide", "batch", "write", "verify"])
-def test_a_folder_without_audio_is_nothing_to_do(canon: Canon, home: Path, command: str) -> None:
-    (home / "empty").mkdir()
-    note = "" if command == "batch" else f"canon: '{home}/empty' "  # a batch logs it
-    canon(command, home / "empty").must_end(0, f"{note}is a folder without any audio files")
 
 
 def test_paths_come_by_line_or_by_nul_and_any_name_is_kept(
@@ -309,27 +256,15 @@ def test_a_bundle_is_decided_without_a_store(canon: Canon, home: Path) -> None:
     assert not (home / "data").exists()
 
 
-@pytest.mark.parametrize(
-    ("document", "words"),
-    [
-        ("{", "JSON"),
-        ('{"recording_candidates": null, "artist": {"name": "x"}}', "recording_candidates"),
-        ('{"recording_candidates": []}', "artist.name or recording_title"),
-    ],
-)
-def test_a_bundle_that_cannot_be_read_is_an_error_that_names_the_place(
-    canon: Canon, home: Path, document: str, words: str
-) -> None:
+def test_an_unreadable_bundle_is_an_error_that_names_the_place(canon: Canon, home: Path) -> None:
     bundle = home / "bundle.json"
     named = ("decide", "--evidence", bundle, "--output=json")
     assert canon(*named).must_end(1, "No such file").line["cause"] == "file"
-    bundle.write_text(document)
-    assert canon(*named).must_end(1, words).line["cause"] == "evidence"
+    bundle.write_text('{"recording_candidates": null, "artist": {"name": "x"}}')
+    assert canon(*named).must_end(1, "recording_candidates").line["cause"] == "evidence"
 
 
-def test_logs_are_json_lines_with_run_and_file(
-    canon: Canon, song: Path, mb: MusicBrainzStandIn
-) -> None:
+def test_logs_are_json_with_run_and_file(canon: Canon, song: Path, mb: MusicBrainzStandIn) -> None:
     ran = canon("-vv", "decide", song, "--output=json", **asking(mb))
     logged = [json.loads(line) for line in ran.err.splitlines()]
     assert logged

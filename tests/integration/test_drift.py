@@ -55,9 +55,7 @@ def test_a_frozen_batch_makes_the_decisions_that_were_listed(canon: Canon, song:
     canon("drift", song).must_end(3, f"+ {ALBUM}")  # the other way round
 
 
-def test_an_override_makes_another_decision_that_later_rules_leave(
-    canon: Canon, song: Path
-) -> None:
+def test_an_override_makes_a_decision_that_later_rules_leave(canon: Canon, song: Path) -> None:
     named = ("override", "set", RECORDING, f"--crg={SINGLE}", f"--rr={RECORDING}")
     canon(*named, "--reason=m", "--offline")
     ran = canon("drift", "--output=json")
@@ -97,11 +95,9 @@ def test_files_that_were_never_decided_are_left_out(canon: Canon, song: Path, ho
 
 
 DAMAGE = {
-    "document.flac": "document = x'7b'",
-    "row.flac": "document = 5",
-    "tags.flac": "artifact = x'7b'",
-    "lost.flac": "evidence_hash = 'gone'",
-}
+    "document.flac": "document = x'7b'", "row.flac": "document = 5",
+    "tags.flac": "artifact = x'7b'", "lost.flac": "evidence_hash = 'gone'",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("rules", [{}, NEW_RULES], ids=["same rules", "other rules"])
@@ -137,10 +133,8 @@ def test_drift_says_what_a_frozen_batch_does_about_each_file(
     for name in ("document.flac", "twice.flac"):
         assert listed[str(home / name)]["causes"] == ["damage"]
         assert listed[str(home / name)]["changes"][0] == {
-            "field": "state",
-            "old": [],
-            "new": ["decided"],
-        }
+            "field": "state", "old": [], "new": ["decided"],
+        }  # fmt: skip
         assert "is damaged" in listed[str(home / name)]["why"]
 
 

@@ -34,9 +34,7 @@ def test_every_date_is_shown_with_its_release_and_every_rival_is_named(canon: Ca
     )  # fmt: skip
 
 
-def test_a_question_has_its_kind_and_what_each_answer_leads_to(
-    canon: Canon, open_bundle: Path
-) -> None:
+def test_a_question_has_its_kind_and_where_answers_lead(canon: Canon, open_bundle: Path) -> None:
     ran = canon("explain", "--evidence", open_bundle, COLUMNS="200").must_end(3)
     assert "missing      [date] the single 'Bohemian Rhapsody' is only dated 1975" in ran.out
     assert "before or after 1975-08-23?\n" in ran.out  # and what follows is in the lines below
@@ -44,9 +42,7 @@ def test_a_question_has_its_kind_and_what_each_answer_leads_to(
     assert "- on 1975-08-23 or later: A Night at the Opera (Album)\n" in ran.out
 
 
-def test_a_failed_check_is_shown_though_it_is_the_reason(
-    canon: Canon, home: Path, open_bundle: Path
-) -> None:
+def test_a_failed_check_is_shown_as_the_reason(canon: Canon, home: Path, open_bundle: Path) -> None:
     environment = replaying(home, final())
     text = canon("explain", "--evidence", open_bundle, COLUMNS="300", **environment).must_end(3).out
     reason, _, checks = text.partition("  checks ")
@@ -54,9 +50,7 @@ def test_a_failed_check_is_shown_though_it_is_the_reason(
     assert "NOT OK: the rules leave it open: the single 'Bohemian Rhapsody' is only dated" in checks
 
 
-def test_a_fact_is_shown_once_with_all_that_bears_it_out(
-    canon: Canon, home: Path, open_bundle: Path
-) -> None:
+def test_a_fact_is_shown_once_with_its_support(canon: Canon, home: Path, open_bundle: Path) -> None:
     recorded = REPOSITORY / "src" / "chart_binder" / "demo" / "transcript.jsonl"
     environment = replaying(home, "") | {"CANON_LLM__MODEL_ID": str(recorded)}
     text = canon("explain", "--evidence", open_bundle, **environment).must_end(0).out
@@ -92,9 +86,7 @@ def test_decide_is_brief_and_explain_is_not(canon: Canon, open_bundle: Path) -> 
     assert len(canon("explain", *twice).must_end(3).out) > len(whole) > len(brief)
 
 
-def test_the_stored_run_of_a_model_is_shown_and_none_is_asked_again(
-    canon: Canon, home: Path
-) -> None:
+def test_the_stored_run_of_a_model_is_shown_and_none_asked_anew(canon: Canon, home: Path) -> None:
     bundle = year_only_single()
     song = file_of(bundle, home)
     recorded = REPOSITORY / "src" / "chart_binder" / "demo" / "transcript.jsonl"

@@ -16,10 +16,8 @@ from integration.terminal import walking
 from integration.walkthrough import run_on_terminal
 
 BUNDLES = {
-    "queen": golden("lead-bohemian"),
-    "hanae": golden("lead-hanae"),
-    "open": open_bundles(1)[0],
-}
+    "queen": golden("lead-bohemian"), "hanae": golden("lead-hanae"), "open": open_bundles(1)[0],
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -93,9 +91,7 @@ def test_a_terminal_shows_a_list_that_fits_it(
         assert "canon forget PATH takes it out" in " ".join(" ".join(reason).split())
 
 
-def test_what_is_gone_or_is_no_audio_is_no_row_for_ever(
-    canon: Canon, library: Path, home: Path
-) -> None:
+def test_what_is_gone_or_no_audio_is_no_row(canon: Canon, library: Path, home: Path) -> None:
     cover = library / "cover.jpg"
     cover.write_bytes(b"no audio")
     canon("decide", cover).must_end(1, "is not audio that can be read")

@@ -28,9 +28,7 @@ def merging() -> Iterator[MusicBrainzStandIn]:
         yield server
 
 
-def test_ids_of_an_override_are_resolved_when_it_is_set(
-    canon: Canon, merging: MusicBrainzStandIn
-) -> None:
+def test_ids_of_an_override_are_resolved_at_once(canon: Canon, merging: MusicBrainzStandIn) -> None:
     named = (OLD["recording"], OLD["group"], f"--rr={OLD['release']}", "--output=json")
     kept = put(canon, *named, **asking(merging)).line
     assert (kept["recording_mbid"], kept["crg_mbid"], kept["rr_mbid"]) == (
@@ -143,9 +141,7 @@ def test_only_overrides_of_the_song_are_looked_up_and_a_failure_is_an_error(
     canon("decide", again, **asking(unmerged)).must_end(0, "MANUAL_OVERRIDE")
 
 
-def test_a_file_of_a_merged_release_moves_to_no_other(
-    canon: Canon, home: Path, merging: MusicBrainzStandIn
-) -> None:
+def test_merged_releases_are_one(canon: Canon, home: Path, merging: MusicBrainzStandIn) -> None:
     """What is not known of a release stays only in files of that release."""
     merging.merged = MERGED | {OLD["release"]: LP}
     asins = []
@@ -162,9 +158,7 @@ def test_a_file_of_a_merged_release_moves_to_no_other(
 
 
 @pytest.mark.parametrize("release", [OLD["release"], PROMO])
-def test_the_original_date_of_a_merged_release_is_replaced(
-    canon: Canon, home: Path, release: str
-) -> None:
+def test_the_date_of_a_merged_release_is_replaced(canon: Canon, home: Path, release: str) -> None:
     """An earlier original date is replaced where it is that of the file's release, a promo."""
     document = copy.deepcopy(RHAPSODY["bundle"])
     (recording,) = document["recording_candidates"]

@@ -72,15 +72,12 @@ def results(home: Path) -> list[Body]:
     return stored
 
 
-@pytest.mark.parametrize(
-    ("read", "status", "told"),
-    [
-        (well, 0, "30 of 30 true, 0 of 30 others let through, 10 of 10 runs: may decide prose"),
-        (agree, 3, "30 of 30 true, 30 of 30 others let through"),
-        (lambda _: "<|im_start|>", 3, "none of the 60 replies about passages could be read, so"),
-        (at_random, 3, "below the bar: structure alone decides; prose is a proposal"),
-    ],
-)
+@pytest.mark.parametrize(("read", "status", "told"), [
+    (well, 0, "30 of 30 true, 0 of 30 others let through, 10 of 10 runs: may decide prose"),
+    (agree, 3, "30 of 30 true, 30 of 30 others let through"),
+    (lambda _: "<|im_start|>", 3, "none of the 60 replies about passages could be read, so"),
+    (at_random, 3, "below the bar: structure alone decides; prose is a proposal"),
+])  # fmt: skip
 def test_each_reader_gets_what_it_deserves(
     canon: Canon, home: Path, read: Callable[[str], str], status: int, told: str
 ) -> None:
@@ -109,9 +106,7 @@ def test_a_server_that_dies_leaves_no_result(canon: Canon, home: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_an_exam_that_is_interrupted_shows_what_was_answered(
-    start: Start, home: Path, form: str
-) -> None:
+def test_an_interrupted_exam_shows_what_was_answered(start: Start, home: Path, form: str) -> None:
     asked = count()
     waits = Event()
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import Canon
-from integration.services import ALBUM, adjudicating, asking, call, final
-from servers.musicbrainz import MusicBrainzStandIn
+from integration.services import ALBUM, adjudicating, call, final
 from servers.openai import OpenAIStandIn
 from servers.searxng import Searxng, hit
 from servers.talk import Said
@@ -25,9 +24,7 @@ def search() -> Iterator[Searxng]:
         yield server
 
 
-def test_a_run_is_shown_once_while_written(
-    canon: Canon, open_bundle: Path, search: Searxng
-) -> None:
+def test_a_run_is_shown_while_written(canon: Canon, open_bundle: Path, search: Searxng) -> None:
     invented = Said(SEARCH, goes_on="\nObservation: it is C1\n\x1b[2J")
     with OpenAIStandIn([invented, final(), AGAIN], obeys_stop=False) as model:
         settings = OPENAI | adjudicating(model, search)
@@ -38,26 +35,3 @@ def test_a_run_is_shown_once_while_written(
     assert "--- turn 1: reply\nThought: I look it up." in ran.err
     assert "--- turn 1: said (" in ran.err
     assert "\x1b" not in ran.err  # what the model wrote before it was stopped can do nothing
-
-
-def test_doctor_asks_an_openai_server(
-    canon: Canon, mb: MusicBrainzStandIn, search: Searxng
-) -> None:
-    with OpenAIStandIn(models=({"id": "qwen3"},), key="right") as model:
-        settings = OPENAI | asking(mb) | adjudicating(model, search)
-        keyed = settings | {"CANON_LLM__API_KEY_ENV": "MY_KEY", "MY_KEY": "right"}
-        for variables, status, told in (
-            (settings, 1, "set llm.api_key_env to the variable that holds it"),
-            (keyed, 1, "set llm.model_id to one it has: qwen3"),
-            (keyed | {"CANON_LLM__MODEL_ID": "qwen3"}, 0, f"qwen3 at {model.url}/v1"),
-        ):
-            canon("doctor", **variables).must_end(status, told)
-
-
-def test_doctor_warns_of_a_name_that_the_server_does_not_list(
-    canon: Canon, mb: MusicBrainzStandIn, search: Searxng
-) -> None:
-    models = ({"id": "qwen3.gguf"},)
-    with OpenAIStandIn(["h"], models=models, answers_any_name=True) as model:
-        ran = canon("doctor", **OPENAI | asking(mb) | adjudicating(model, search))
-    ran.must_end(0, "warning  model", "the server lists qwen3.gguf, not 'llama3.2', and answers")

@@ -127,11 +127,9 @@ _SAMPLER["artist_credit"] = "Various Artists"
 _OPERA = OTHER_WORLDS[3]["recording_candidates"][0]["rg_candidates"][0]
 _OPERA |= {"title": "Opera", "artist_credit": "Artist of Opera"}
 BY_OTHERS, BY_QUEEN, BY_VARIOUS, OPERA = (
-    "f5093c06-23e3-404f-aeaa-40f72885ee3a",
-    "8db87251-8e8b-5675-9dba-268ebad7eac3",
-    _SAMPLER["mb_rg_id"],
-    _OPERA["mb_rg_id"],
-)
+    "f5093c06-23e3-404f-aeaa-40f72885ee3a", "8db87251-8e8b-5675-9dba-268ebad7eac3",
+    _SAMPLER["mb_rg_id"], _OPERA["mb_rg_id"],
+)  # fmt: skip
 _MOON = OTHER_WORLDS[0]["recording_candidates"][0]["rg_candidates"][0]
 OF_OTHERS = f"--rr={_MOON['releases'][0]['mb_release_id']}"
 UNRELATED = "has nothing to do with the recording 'Queen - Bohemian Rhapsody'"
@@ -140,23 +138,17 @@ UNCHECKED = "whether it has to do with the recording was not checked"
 
 GROUPS: list[tuple[tuple[str, ...], int, str]] = [
     ((SINGLE,), 0, ""),
-    (
-        (SINGLE, f"--rr={LP}"),
-        1,
-        f"release {LP} is of release group {ALBUM} 'A Night at the Opera', not",
-    ),
-    ((BY_OTHERS,), 1, UNRELATED),
-    ((OPERA,), 1, UNRELATED),
-    ((BY_OTHERS, "--force"), 0, "not in the evidence"),
-    ((BY_OTHERS, "--offline"), 0, UNCHECKED),
+    ((SINGLE, f"--rr={LP}"), 1,
+        f"release {LP} is of release group {ALBUM} 'A Night at the Opera', not"),
+    ((BY_OTHERS,), 1, UNRELATED), ((OPERA,), 1, UNRELATED),
+    ((BY_OTHERS, "--force"), 0, "not in the evidence"), ((BY_OTHERS, "--offline"), 0, UNCHECKED),
     ((ALBUM, OF_OTHERS), 1, f"is of release group {BY_OTHERS} 'The Dark Side of the Moon'"),
     ((ALBUM, OF_OTHERS, "--force"), 0, "not in the evidence"),
     ((ALBUM, OF_OTHERS, "--offline"), 0, "is of that release group was not checked"),
-    ((BY_QUEEN,), 0, "not in the evidence"),
-    ((BY_VARIOUS,), 0, "not in the evidence"),
+    ((BY_QUEEN,), 0, "not in the evidence"), ((BY_VARIOUS,), 0, "not in the evidence"),
     ((ELSEWHERE,), 1, f"MusicBrainz knows no release group {ELSEWHERE}"),
     ((ELSEWHERE, "--force"), 0, "not in the evidence"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -178,9 +170,7 @@ def test_a_group_that_has_nothing_to_do_with_the_recording_is_refused(
     assert len(listed(canon)) == (status == 0)
 
 
-def test_a_recording_id_is_enough_where_a_look_up_fails(
-    canon: Canon, home: Path, song: Path
-) -> None:
+def test_a_recording_id_is_enough_if_a_look_up_fails(canon: Canon, home: Path, song: Path) -> None:
     nameless = flac(home, "other.flac", artist="Queen", title="Bohemian Rhapsody")
     with MusicBrainzStandIn([], behave=always(Response("", 403))) as mb:
         ran, lost = (put(canon, file, ALBUM, **asking(mb)) for file in (song, nameless))

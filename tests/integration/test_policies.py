@@ -79,17 +79,11 @@ RIPPED = ONE | {"release ids": 0, "release-track ids": 0, "beets": False}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("options", "change"),
-    [
-        (["--policy=dates"], {"Music Assistant": OLD | NEW}),
-        (["--also-date"], {"Music Assistant": OLD | NEW, "Jellyfin": OLD | NEW}),
-        (["--whole-albums"], {}),
-        (["--policy=note"], {}),
-        (["--policy=move"], APART),
-    ],
-    ids=lambda each: " ".join(each) if isinstance(each, list) else "",
-)
+@pytest.mark.parametrize(("options", "change"), [
+    (["--policy=dates"], {"Music Assistant": OLD | NEW}),
+    (["--also-date"], {"Music Assistant": OLD | NEW, "Jellyfin": OLD | NEW}),
+    (["--whole-albums"], {}), (["--policy=note"], {}), (["--policy=move"], APART),
+], ids=lambda each: " ".join(each) if isinstance(each, list) else "")  # fmt: skip
 def test_what_players_see_of_an_album_that_picard_tagged(
     canon: Canon, home: Path, world: dict[str, str], kind: str, options: list[str],
     change: dict[str, object],
@@ -186,9 +180,7 @@ def test_a_whole_album_is_left_out_where_only_some_tracks_would_come_apart(
 
 
 @pytest.mark.usefixtures("cautious")
-def test_one_file_alone_is_looked_at_with_its_album(
-    canon: Canon, home: Path, world: dict[str, str]
-) -> None:
+def test_one_file_is_read_with_its_album(canon: Canon, home: Path, world: dict[str, str]) -> None:
     files = compilation_files(home / "music", "flac", with_ids=False, songs=CERTAIN)
     canon("decide", home / "music", **world).must_end(0)
     (line,) = canon("write", files[0], "--output=json").must_end(3).lines
@@ -231,14 +223,10 @@ def test_a_track_that_was_not_found_gets_the_release_date_alone(
 
 
 @pytest.mark.usefixtures("cautious")
-@pytest.mark.parametrize(
-    ("hinder", "helps"),
-    [
-        (lambda file: file.chmod(0o444), "it is read-only: make it writable"),
-        (lambda file: file.with_suffix(".copy").hardlink_to(file), "use --copy-links to replace"),
-    ],
-    ids=["read-only", "hard link"],
-)
+@pytest.mark.parametrize(("hinder", "helps"), [
+    (lambda file: file.chmod(0o444), "it is read-only: make it writable"),
+    (lambda file: file.with_suffix(".copy").hardlink_to(file), "use --copy-links to replace"),
+], ids=["read-only", "hard link"])  # fmt: skip
 @pytest.mark.parametrize("options", [[], ["--whole-albums"]])
 def test_what_may_not_be_written_is_known_before_its_album_is_written(
     canon: Canon, home: Path, world: dict[str, str], options: list[str],
@@ -260,15 +248,10 @@ def test_what_may_not_be_written_is_known_before_its_album_is_written(
 
 
 @pytest.mark.usefixtures("cautious")
-@pytest.mark.parametrize(
-    ("place", "discs", "options"),
-    [
-        ("{} ", 7, []),
-        ("CD {}/", 4, []),
-        pytest.param("CD {}/", 4, ["--executor=dask"], marks=needs_dask),
-    ],
-    ids=["more than 50 files", "more than 24 files in folders of discs", "by Dask"],
-)
+@pytest.mark.parametrize(("place", "discs", "options"), [
+    ("{} ", 7, []), ("CD {}/", 4, []),
+    pytest.param("CD {}/", 4, ["--executor=dask"], marks=needs_dask),
+], ids=["more than 50 files", "more than 24 files in folders of discs", "by Dask"])  # fmt: skip
 def test_a_batch_dates_an_album_when_its_last_file_is_decided(
     canon: Canon, home: Path, world: dict[str, str], place: str, discs: int, options: list[str]
 ) -> None:
@@ -313,9 +296,7 @@ def changed_all_the_time(file: Path) -> Iterator[None]:
 
 @pytest.mark.usefixtures("cautious")
 @pytest.mark.parametrize("place", [0, 3])
-def test_an_album_is_not_left_in_part_unsaid(
-    canon: Canon, home: Path, world: dict[str, str], place: int
-) -> None:
+def test_half_an_album_is_told(canon: Canon, home: Path, world: dict[str, str], place: int) -> None:
     files = compilation_files(home / "music", "flac", with_ids=False, songs=CERTAIN)
     before = [read_tag_set(file) for file in files]
     canon("decide", home / "music", **world).must_end(0)
@@ -335,9 +316,7 @@ def test_an_album_is_not_left_in_part_unsaid(
 
 
 @pytest.mark.usefixtures("cautious")
-def test_what_was_not_written_waits_in_review(
-    canon: Canon, home: Path, world: dict[str, str]
-) -> None:
+def test_unwritten_files_wait_in_review(canon: Canon, home: Path, world: dict[str, str]) -> None:
     files = compilation_files(home / "music", "flac", with_ids=False)
     canon("decide", home / "music", **world)
     canon("write", home / "music").must_end(3)  # shows, and keeps nothing
@@ -388,9 +367,7 @@ def test_albums_come_together(canon: Canon, home: Path, world: dict[str, str]) -
     assert not any("compilation" in each for each in tags)
 
 
-def test_a_move_needs_the_tracks_of_the_release(
-    canon: Canon, home: Path, world: dict[str, str]
-) -> None:
+def test_a_move_needs_the_release_tracks(canon: Canon, home: Path, world: dict[str, str]) -> None:
     (file,) = compilation_files(home / "music", "flac", songs=SONGS[2:3])
     canon("decide", file, **world).must_end(0)
     offline = canon("write", file, "--policy=move", "--offline", "--output=json", **world)

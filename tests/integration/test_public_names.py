@@ -43,11 +43,9 @@ def test_the_import_alone_loads_what_imports_later_and_nothing_else() -> None:
 def test_options_are_told_as_the_command_takes_them() -> None:
     assert BatchOptions().flags == ()
     options = BatchOptions(
-        jobs=8,
-        write=True,
-        policy=Policy.MOVE,
+        jobs=8, write=True, policy=Policy.MOVE,
         only=frozenset({FileSelection.REVIEW, FileSelection.UNDECIDED}),
-    )
+    )  # fmt: skip
     assert options.flags == ("--jobs=8", "--write", "--policy=move", "--only=review,undecided")
     assert replace(options, keep_mtime=True).flags[3] == "--keep-mtime"
 

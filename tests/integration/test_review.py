@@ -160,15 +160,6 @@ def test_a_decision_by_a_removed_override_waits_again(canon: Canon, open_song: P
     assert waiting(canon) == ["song.flac"]
 
 
-def test_a_decided_case_says_that_it_is_decided_and_nothing_else(canon: Canon, home: Path) -> None:
-    by_rules = golden("lead-bohemian")
-    file = file_of(by_rules, home)
-    canon("decide", file, knowing=[by_rules]).must_end(0)
-    ran = canon("review", "show", file).must_end(0)
-    path, said = ran.out.splitlines()
-    assert (path, said.split()[0]) == (str(file), "decided")
-
-
 def test_the_rules_are_shown_where_they_say_something_else(canon: Canon, home: Path) -> None:
     """Nor is it asked what an override answers."""
     by_rules, opened = golden("lead-bohemian"), bundle_of(f"0{RECORDING[1:]}")
@@ -278,16 +269,11 @@ def test_single_keys_walk_it(
         assert len(case.partition("--- 1 of 5")[2].splitlines()) <= 24
         terminal.press(
             ("z", "no such key"),
-            ("?", "\nr    reject: what is proposed is wrong"),
-            ("m", "/release-group/"),
-            ("p", "it played"),
-            ("b", "this is the first"),
-            ("u", "no verdict was given"),
-            ("9", "no such candidate"),
-            ("s", "--- 2 of 5"),
-            ("t", "no transcript is kept"),
+            ("?", "\nr    reject: what is proposed is wrong"), ("m", "/release-group/"),
+            ("p", "it played"), ("b", "this is the first"), ("u", "no verdict was given"),
+            ("9", "no such candidate"), ("s", "--- 2 of 5"), ("t", "no transcript is kept"),
             ("2", "--- 3 of 5"),
-        )
+        )  # fmt: skip
         assert (home / "played").read_text() == f"--quiet;{proposed};"
         assert "0.flac" not in waiting(canon), "kept at once"
         terminal.press(("b", "--- 2 of 5"))
@@ -330,13 +316,10 @@ def test_an_interrupted_walk_continues(
         os.write(terminal.leader, b"\x03")
         terminal.until("not rejected")
         terminal.press(
-            ("s", "--- 2 of 2"),
+            ("s", "--- 2 of 2"), ("k", "the end of the queue: 1 reviewed"), ("u", "taken back"),
             ("k", "the end of the queue: 1 reviewed"),
-            ("u", "taken back"),
-            ("k", "the end of the queue: 1 reviewed"),
-            ("x", "no such key; u undo the last, q quit"),
-            ("q", ""),
-        )
+            ("x", "no such key; u undo the last, q quit"), ("q", ""),
+        )  # fmt: skip
         assert terminal.ended() == 3
     assert len(waiting(canon)) == 1
     with walking(home, environment, "review", "walk", str(home)) as terminal:

@@ -14,6 +14,7 @@ from chart_binder.cli.main import COMMANDS
 from chart_binder.cli.main import canon as root
 from chart_binder.cli.style import coloured
 from chart_binder.jobs.decision import State
+from corpus import rows
 from integration.conftest import Canon
 from integration.terminal import walking
 
@@ -90,24 +91,7 @@ def test_the_manual_page_has_every_command_and_option(canon: Canon, home: Path) 
                 if isinstance(each, click.Option)} <= options  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("line", "shown"),
-    [
-        ("  undecided    the single", "  <33>undecided<0>    the single"),
-        ("decided        8 (8 by rules)", "<32>decided<0>        8 (8 by rules)"),
-        ("failed   model  x", "<31>failed<0>   model  x"),
-        ("a.flac: error: it is gone", "a.flac: <31>error<0>: it is gone"),
-        ("  because      it was decided in review", "  because      it was decided in review"),
-        ("  first released 1977-02 or earlier", "  first released <36>1977-02<0> or earlier"),
-        ("    2004       'Hits' (1977)", "    <36>2004<0>       'Hits' (<36>1977<0>)"),
-        ("  1999 - Prince, 2048 tokens", "  1999 - Prince, 2048 tokens"),
-        ("https://musicbrainz.org/1977-02-04", "https://musicbrainz.org/1977-02-04"),
-        ("  a.flac: original date  2004 -> 1977-02-04",
-         "  a.flac: original date  <31>2004<0> -> <32>1977-02-04<0>"),
-        ("  model        it was open; found 1975 -> 1975-10-31",
-         "  model        it was open; found 1975 -> <36>1975-10-31<0>"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("line", "shown"), rows(__file__, "coloured"))
 def test_states_dates_and_changes_are_coloured_and_nothing_else(line: str, shown: str) -> None:
     assert re.sub(r"\x1b\[(\d+)m", r"<\1>", coloured(line)) == shown
 

@@ -45,13 +45,6 @@ def test_siblings_are_shown_with_their_reasons(canon: Canon, home: Path) -> None
     assert all(one["because"] for one in siblings)
 
 
-def test_explain_says_that_none_is_there(canon: Canon, home: Path) -> None:
-    world = WORLDS["alone"]
-    with served(world) as mb:
-        told = "looked up: MusicBrainz has no other recording of this performance"
-        canon("explain", file_of(world, "file", home), **asking(mb)).must_end(0, told)
-
-
 @pytest.mark.parametrize(
     ("world", "file", "settings", "status", "found", "said"),
     [

@@ -14,9 +14,7 @@ from servers.ollama import OllamaStandIn
 from servers.searxng import Searxng
 
 
-def test_a_run_that_is_killed_leaves_all_it_had(
-    canon: Canon, home: Path, start: Start, open_bundle: Path
-) -> None:
+def test_a_killed_run_keeps_all(canon: Canon, home: Path, start: Start, open_bundle: Path) -> None:
     asked_again, killed = threading.Event(), threading.Event()
 
     def search_then_think(messages: list[dict[str, Any]]) -> str:

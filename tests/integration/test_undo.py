@@ -93,9 +93,7 @@ def test_what_others_changed_since_stays_and_is_shown(canon: Canon, songs: list[
     assert not {"title", "canon_trace"} & set(audio)
 
 
-def test_a_written_key_that_was_changed_is_kept_unless_forced(
-    canon: Canon, songs: list[Path]
-) -> None:
+def test_a_changed_written_key_is_kept_unless_forced(canon: Canon, songs: list[Path]) -> None:
     song = songs[2]
     audio = FLAC(song)
     (written,) = audio["canon_trace"]
@@ -135,9 +133,7 @@ def test_what_may_not_be_written_is_refused(
     assert all(map(is_back, songs))
 
 
-def test_what_a_later_run_wrote_is_not_called_a_change_by_others(
-    canon: Canon, songs: list[Path]
-) -> None:
+def test_what_a_later_run_wrote_is_no_change_by_others(canon: Canon, songs: list[Path]) -> None:
     first = canon("verify", songs[0], "--output=json").must_end(0).line["run_id"]
     canon("write", *songs, "--apply", "--policy=note").must_end(0)
     later = canon("verify", songs[0], "--output=json").must_end(0).line["run_id"]

@@ -148,9 +148,7 @@ def test_what_has_no_certain_year_keeps_its_dates_and_exits_3(canon: Canon, home
     canon("write", file).must_end(3, "0 of 1 file would change, 1 without a new date")
 
 
-def test_a_date_of_an_earlier_decision_is_replaced_by_a_later_one(
-    canon: Canon, song: Path, home: Path
-) -> None:
+def test_a_date_of_an_earlier_decision_is_replaced(canon: Canon, song: Path, home: Path) -> None:
     canon("write", song, "--apply").must_end(0)
     later = golden("lead-bohemian")
     groups = later["recording_candidates"][0]["rg_candidates"]
@@ -166,9 +164,7 @@ def test_a_date_of_an_earlier_decision_is_replaced_by_a_later_one(
     assert tags_of(song)["originaldate"] == ["1975-10-31"]
 
 
-def test_a_decision_without_its_evidence_is_not_written(
-    canon: Canon, song: Path, home: Path
-) -> None:
+def test_a_decision_without_evidence_is_not_written(canon: Canon, song: Path, home: Path) -> None:
     in_store(home, "DELETE FROM evidence")
     (line,) = canon("write", song, "--output=json").must_end(3).lines
     assert line["why"] == "its evidence is not in the store: decide again"
@@ -419,10 +415,8 @@ def test_an_old_failure_is_told_with_its_time_and_what_helps(canon: Canon, home:
     files = [file_of(BUNDLE, home), damaged, untagged]
     assert canon("decide", *files, "--offline").status == 1
     helps = (
-        "`canon decide` tries again",
-        "; mend or replace the file, then",
-        "; give it tags (artist",
-    )
+        "`canon decide` tries again", "; mend or replace the file, then", "; give it tags (artist",
+    )  # fmt: skip
     for line, help_ in zip(canon("write", *files, "--output=json").lines, helps, strict=True):
         assert " (looked at 20" in line["why"]
         assert help_ in line["why"]

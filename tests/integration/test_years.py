@@ -33,11 +33,9 @@ from servers.pages import Pages
 from servers.searxng import Searxng, hit
 
 RAW = {
-    "artist": "Lena Frost",
-    "country": "GB",
-    "title": "Slow Tram",
+    "artist": "Lena Frost", "country": "GB", "title": "Slow Tram",
     "records": ['C | Album+Compilation | Best | 1981-03-02 GB [Rowan RWL 4, 12" Vinyl]'],
-}
+}  # fmt: skip
 
 
 def compilation(title: str = "Slow Tram") -> Bundle:
@@ -59,9 +57,7 @@ ALONE = {"CANON_MUSICBRAINZ__SIBLINGS": "never"}
 QUERY = '"Slow Tram" original single release date'
 
 
-def test_a_batch_asks_for_years_last_once_a_performance_and_decide_asks_at_once(
-    canon: Canon, home: Path
-) -> None:
+def test_a_batch_asks_for_years_once_a_performance_decide_at_once(canon: Canon, home: Path) -> None:
     bundle = compilation()
     (home / "a").mkdir()
     files = [file_of(bundle, home / "a", f"{n}.flac", date="1999") for n in range(2)]
@@ -144,9 +140,7 @@ def test_a_batch_that_is_interrupted_while_it_asks_for_years_says_so(
     assert canon("runs", "list", "--output=json").lines[0]["status"] == 130
 
 
-def test_a_proposed_year_waits_beside_open_cases_and_accepting_it_keeps_the_year(
-    canon: Canon, home: Path
-) -> None:
+def test_a_proposed_year_waits_beside_open_cases_and_is_accepted(canon: Canon, home: Path) -> None:
     bundle = compilation()
     files = [file_of(bundle, home, f"{n}.flac", date="1999") for n in range(2)]
     with (
