@@ -225,16 +225,13 @@ def test_a_file_of_several_names_gets_a_copy_on_request(song: Path) -> None:
     assert not song.samefile(other), "the link is not made again"
 
 
-@pytest.mark.parametrize(
-    ("mode", "folder", "reason"),
-    [
-        (0o444, 0o777, r"it is read-only: make it writable \(chmod u\+w\)$"),
-        pytest.param(0o644, 0o777, "this user may not write it", marks=AS_ROOT),
-        # It may be written, but a new file would be this user's.
-        pytest.param(0o666, 0o777, "it belongs to user 0 and group 0, to which", marks=AS_ROOT),
-        (0o666, 0o555, "its folder is not writable, and a copy has to be made"),
-    ],
-)
+@pytest.mark.parametrize(("mode", "folder", "reason"), [
+    (0o444, 0o777, r"it is read-only: make it writable \(chmod u\+w\)$"),
+    pytest.param(0o644, 0o777, "this user may not write it", marks=AS_ROOT),
+    # It may be written, but a new file would be this user's.
+    pytest.param(0o666, 0o777, "it belongs to user 0 and group 0, to which", marks=AS_ROOT),
+    (0o666, 0o555, "its folder is not writable, and a copy has to be made"),
+])  # fmt: skip
 def test_a_file_that_cannot_be_replaced_is_left_alone(mode: int, folder: int, reason: str) -> None:
     with open_folder() as path:
         path.chmod(mode)

@@ -65,33 +65,21 @@ YEAR = DAY | {"value": "1975"}
 BAND = "Queen are a band from London."
 
 
-@pytest.mark.parametrize(
-    ("answer", "page", "kind", "value"),
-    [
-        # No new fact, a fact that leaves the rules open, or one outside what the evidence allows.
-        (final(), BAND, "rules", "Bohemian Rhapsody"),
-        (final(facts=[ALBUM_DAY]), BAND, "rules", "Bohemian Rhapsody"),
-        (final(facts=[YEAR]), "Bohemian Rhapsody came out in 1975.", "rules", "1975"),
-        # What the model does not cite is found in the prose of one page.
-        (final(), EARLY, "sources", "1975-05-02 of C1"),
-        (final(facts=[YEAR]), f"{QUOTE}.", "sources", "1975-10-31 of C1"),
-        (
-            final(facts=[OUTSIDE]),
-            "Bohemian Rhapsody: out 9 January 1976",
-            "evidence",
-            "1976-01-09 of C1",
-        ),
-        # Not verified.
-        (final(facts=[DAY]), EARLY, "fact", "1975-10-31 of C1"),
-        (final(facts=[DAY | {"quote": ""}]), EARLY, "fact", "1975-10-31 of C1"),
-        (
-            final(facts=["it came out on 1975-10-31"]),
-            f"{QUOTE}.",
-            "fact",
-            "it came out on 1975-10-31",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("answer", "page", "kind", "value"), [
+    # No new fact, a fact that leaves the rules open, or one outside what the evidence allows.
+    (final(), BAND, "rules", "Bohemian Rhapsody"),
+    (final(facts=[ALBUM_DAY]), BAND, "rules", "Bohemian Rhapsody"),
+    (final(facts=[YEAR]), "Bohemian Rhapsody came out in 1975.", "rules", "1975"),
+    # What the model does not cite is found in the prose of one page.
+    (final(), EARLY, "sources", "1975-05-02 of C1"),
+    (final(facts=[YEAR]), f"{QUOTE}.", "sources", "1975-10-31 of C1"),
+    (final(facts=[OUTSIDE]), "Bohemian Rhapsody: out 9 January 1976", "evidence",
+        "1976-01-09 of C1"),
+    # Not verified.
+    (final(facts=[DAY]), EARLY, "fact", "1975-10-31 of C1"),
+    (final(facts=[DAY | {"quote": ""}]), EARLY, "fact", "1975-10-31 of C1"),
+    (final(facts=["it came out on 1975-10-31"]), f"{QUOTE}.", "fact", "it came out on 1975-10-31"),
+])  # fmt: skip
 def test_anything_less_is_a_proposal(answer: str, page: str, kind: str, value: str) -> None:
     result = adjudicated(look(), answer, page=page)
     assert result.outcome is Outcome.REVIEW

@@ -64,15 +64,12 @@ def untyped(settings):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     return settings
 
 
-@pytest.mark.parametrize(
-    ("found", "error", "told"),
-    [
-        (untyped, PluginError, r"'mine' of .*no docstring.*'settings' has no type"),
-        ("text", PluginError, "'mine' of"),
-        (breaks, PluginError, "makes no tool: by zero"),
-        (explains, ConfigError, r"my\.key"),  # one that explains itself is heard
-    ],
-)
+@pytest.mark.parametrize(("found", "error", "told"), [
+    (untyped, PluginError, r"'mine' of .*no docstring.*'settings' has no type"),
+    ("text", PluginError, "'mine' of"),
+    (breaks, PluginError, "makes no tool: by zero"),
+    (explains, ConfigError, r"my\.key"),  # one that explains itself is heard
+])  # fmt: skip
 def test_a_plug_in_that_is_no_tool_or_breaks_says_what_is_missing(
     found: object, error: type[Exception], told: str
 ) -> None:

@@ -52,18 +52,15 @@ def test_the_last_of_the_turns_asks_for_the_answer_alone(form: str, tmp_path: Pa
 CHOSEN = ("C99", ELSEWHERE, "C1", None)
 
 
-@pytest.mark.parametrize(
-    ("changes", "outcome"),
-    [
-        ({"confidence": "very sure"}, Outcome.ACCEPTED),  # nothing can be asked again: 0.6
-        ({"confidence": None}, Outcome.ACCEPTED),
-        # Rules decide on what is verified, whatever is chosen; on a proposal they do not.
-        *(({"crg_mbid": crg}, Outcome.ACCEPTED) for crg in CHOSEN),
-        *(({"crg_mbid": crg, "facts": []}, Outcome.REVIEW) for crg in CHOSEN),
-        ({"facts": []}, Outcome.REVIEW),
-        ({"facts": [DAY | {"source": "https://x.example/"}]}, Outcome.REVIEW),
-    ],
-)
+@pytest.mark.parametrize(("changes", "outcome"), [
+    ({"confidence": "very sure"}, Outcome.ACCEPTED),  # nothing can be asked again: 0.6
+    ({"confidence": None}, Outcome.ACCEPTED),
+    # Rules decide on what is verified, whatever is chosen; on a proposal they do not.
+    *(({"crg_mbid": crg}, Outcome.ACCEPTED) for crg in CHOSEN),
+    *(({"crg_mbid": crg, "facts": []}, Outcome.REVIEW) for crg in CHOSEN),
+    ({"facts": []}, Outcome.REVIEW),
+    ({"facts": [DAY | {"source": "https://x.example/"}]}, Outcome.REVIEW),
+])  # fmt: skip
 def test_a_forced_answer_is_checked_as_others(changes: dict[str, object], outcome: Outcome) -> None:
     reply = json.dumps(ANSWER | changes)
     assert adjudicated(look(), reply, max_iterations=2).outcome is outcome

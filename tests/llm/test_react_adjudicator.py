@@ -86,15 +86,12 @@ def test_not_knowing_is_rejected_however_sure() -> None:
 UNKNOWN_ID = final(crg_mbid=ELSEWHERE, rr_mbid=None)
 
 
-@pytest.mark.parametrize(
-    ("replies", "turns", "outcome", "crg"),
-    [
-        ([look(), UNKNOWN_ID, final(facts=[DAY])], 5, Outcome.ACCEPTED, ALBUM),  # may be corrected
-        ([UNKNOWN_ID], 1, Outcome.REJECTED, None),
-        ([search("original single"), UNKNOWN_ID], 5, Outcome.REVIEW, ELSEWHERE),
-        ([search(ELSEWHERE), UNKNOWN_ID], 2, Outcome.REJECTED, None),  # its own word comes back
-    ],
-)
+@pytest.mark.parametrize(("replies", "turns", "outcome", "crg"), [
+    ([look(), UNKNOWN_ID, final(facts=[DAY])], 5, Outcome.ACCEPTED, ALBUM),  # may be corrected
+    ([UNKNOWN_ID], 1, Outcome.REJECTED, None),
+    ([search("original single"), UNKNOWN_ID], 5, Outcome.REVIEW, ELSEWHERE),
+    ([search(ELSEWHERE), UNKNOWN_ID], 2, Outcome.REJECTED, None),  # its own word comes back
+])  # fmt: skip
 def test_an_id_that_is_no_candidates_counts_only_where_an_observation_names_it(
     replies: list[str], turns: int, outcome: Outcome, crg: str | None
 ) -> None:

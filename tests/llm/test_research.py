@@ -62,17 +62,14 @@ def found(
     return adjudicated(*replies, page=pages, readings=readings, max_iterations=9)
 
 
-@pytest.mark.parametrize(
-    "pages",
-    [
-        {PAGE: f"{QUOTE}.", OTHER: AGREED},  # two sites in prose
-        {TRUSTED: ROW},  # structure of a trusted page
-        {TRUSTED: "# Bohemian Rhapsody\nSingle by Queen\nReleased: 31 October 1975"},
-        {TRUSTED: f"{QUOTE}.", PAGE: AGREED},
-        # Another date with which the rules would decide for the same group is none that counts.
-        {TRUSTED: ROW, THIRD: "Bohemian Rhapsody was released on 7 November 1975."},
-    ],
-)
+@pytest.mark.parametrize("pages", [
+    {PAGE: f"{QUOTE}.", OTHER: AGREED},  # two sites in prose
+    {TRUSTED: ROW},  # structure of a trusted page
+    {TRUSTED: "# Bohemian Rhapsody\nSingle by Queen\nReleased: 31 October 1975"},
+    {TRUSTED: f"{QUOTE}.", PAGE: AGREED},
+    # Another date with which the rules would decide for the same group is none that counts.
+    {TRUSTED: ROW, THIRD: "Bohemian Rhapsody was released on 7 November 1975."},
+])  # fmt: skip
 def test_a_date_on_two_sites_or_in_a_trusted_pages_structure_decides_though_nobody_cites_it(
     pages: Mapping[str, str],
 ) -> None:
@@ -333,16 +330,13 @@ def test_a_link_of_a_trusted_page_is_followed_first_and_one_of_another_site_afte
     assert len(steps) == len({*steps})
 
 
-@pytest.mark.parametrize(
-    ("text", "is_trusted", "wanted"),
-    [
-        ("- Queen: Liar\n…\n- Queen: Jealousy", True, True),
-        ("- Queen: Liar\n- Queen: Jealousy", True, False),  # the whole page is shown
-        ("- Queen: Bohemian Rhapsody\n…\n- Queen: Jealousy", True, False),
-        ("- Slade: Far Far Away\n…\n- Slade: Everyday", True, False),
-        ("- Queen: Liar\n…\n- Queen: Jealousy", False, True),
-    ],
-)
+@pytest.mark.parametrize(("text", "is_trusted", "wanted"), [
+    ("- Queen: Liar\n…\n- Queen: Jealousy", True, True),
+    ("- Queen: Liar\n- Queen: Jealousy", True, False),  # the whole page is shown
+    ("- Queen: Bohemian Rhapsody\n…\n- Queen: Jealousy", True, False),
+    ("- Slade: Far Far Away\n…\n- Slade: Everyday", True, False),
+    ("- Queen: Liar\n…\n- Queen: Jealousy", False, True),
+])  # fmt: skip
 def test_the_record_is_looked_for_in_a_long_page_that_does_not_show_it(
     text: str, is_trusted: bool, wanted: bool
 ) -> None:
@@ -551,14 +545,11 @@ def test_two_linked_pages_that_disagree_are_a_contradiction() -> None:
     assert "says 1975-05-02" in said
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"fails": True},
-        {"date": "1975"},  # it tells nothing new
-        {"date": "1991-12-09"},  # it cannot be
-    ],
-)
+@pytest.mark.parametrize("more", [
+    {"fails": True},
+    {"date": "1975"},  # it tells nothing new
+    {"date": "1991-12-09"},  # it cannot be
+])  # fmt: skip
 def test_what_linked_pages_do_not_settle_is_searched_for(more: dict[str, Any]) -> None:
     result, _ = linked(ITEM, offered=[results(f"{QUOTE}.", AGREED)], **more)
     steps = [step for step in events_of(result, StepEvent) if step.iteration == 0]

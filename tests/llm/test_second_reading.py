@@ -107,23 +107,19 @@ def test_a_reply_is_the_one_reading_that_it_gives_else_unclear(reply: str, readi
     assert is_first or f"says {reading}" in (result.facts[0].problem or "")
 
 
-@pytest.mark.parametrize(
-    ("facts", "count", "is_decided"),
-    [
-        ([DAY], 1, True),  # a trusted page suffices
-        (TWICE, 1, True),  # and is found, where it was read and not cited
-        ([*TWICE, DAY], 1, True),  # trusted pages first
-        ([DAY, DAY | {"quote": "Bohemian Rhapsody came out"}, *TWICE], 1, True),
-        ([DAY, DAY | {"about": "C3", "value": "1981-11-03", "quote": "Greatest Hits"}], 1, True),
-        ([DAY, DAY | {"about": "C2", "value": "1975-11-21", "quote": ""}], 1, True),  # known
-        ([DAY, DAY | {"field": "label", "value": "EMI", "quote": ""}], 1, True),
-        # What nobody cites is found, and read: the same prose on three pages is one source.
-        ([DAY | {"value": "1975", "quote": ""}], 1, False),
-        ([DAY | {"quote": "never said"}], 1, False),
-        ([], 1, False),
-        ([DAY | {"value": "1975-10"}], 1, True),
-    ],
-)
+@pytest.mark.parametrize(("facts", "count", "is_decided"), [
+    ([DAY], 1, True),  # a trusted page suffices
+    (TWICE, 1, True),  # and is found, where it was read and not cited
+    ([*TWICE, DAY], 1, True),  # trusted pages first
+    ([DAY, DAY | {"quote": "Bohemian Rhapsody came out"}, *TWICE], 1, True),
+    ([DAY, DAY | {"about": "C3", "value": "1981-11-03", "quote": "Greatest Hits"}], 1, True),
+    ([DAY, DAY | {"about": "C2", "value": "1975-11-21", "quote": ""}], 1, True),  # known
+    ([DAY, DAY | {"field": "label", "value": "EMI", "quote": ""}], 1, True),
+    # What nobody cites is found, and read: the same prose on three pages is one source.
+    ([DAY | {"value": "1975", "quote": ""}], 1, False),
+    ([DAY | {"quote": "never said"}], 1, False), ([], 1, False),
+    ([DAY | {"value": "1975-10"}], 1, True),
+])  # fmt: skip
 def test_only_what_the_decision_turns_on_is_asked_and_only_until_there_are_sources_enough(
     facts: Sequence[Mapping[str, str]], count: int, is_decided: bool
 ) -> None:

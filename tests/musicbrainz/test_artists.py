@@ -61,16 +61,13 @@ def test_a_merged_id_in_the_tags_tells_which_artist_is_meant(tag: str, merged_in
     assert said_of(case, world)[:2] == ("decided", "Us-91")
 
 
-@pytest.mark.parametrize(
-    ("titles", "state", "group"),
-    [
-        ("Rainbow Drain Polly", State.DECIDED, "Us-91"),
-        ("Rainbow Drain", State.UNDECIDED, "-"),  # one other file is too few
-        ("Rainbow Drain Pentecost", State.UNDECIDED, "-"),
-        ("Pentecost Drain Polly", State.REVIEW, "Uk-67"),
-        ("Rainbow Rainbow Rainbow", State.UNDECIDED, "-"),
-    ],
-)
+@pytest.mark.parametrize(("titles", "state", "group"), [
+    ("Rainbow Drain Polly", State.DECIDED, "Us-91"),
+    ("Rainbow Drain", State.UNDECIDED, "-"),  # one other file is too few
+    ("Rainbow Drain Pentecost", State.UNDECIDED, "-"),
+    ("Pentecost Drain Polly", State.REVIEW, "Uk-67"),
+    ("Rainbow Rainbow Rainbow", State.UNDECIDED, "-"),
+])  # fmt: skip
 @pytest.mark.parametrize("album", ["Rarities", None])
 def test_the_other_files_of_an_album_tell_which_artist_is_meant(
     titles: str, state: State, group: str, album: str | None

@@ -150,16 +150,13 @@ def test_offline_siblings_are_taken_from_the_cache_or_not_at_all() -> None:
 # Searches that find more than they show.
 
 
-@pytest.mark.parametrize(
-    ("count", "apart", "kind", "queries", "is_complete"),
-    [
-        (90, 100, "live", 1, True),
-        (150, 0, "live", 2, True),  # the next page
-        (300, 100, "live", 2, True),  # by length
-        (300, 0, "album 1990-01-01/bootleg", 3, True),  # official ones
-        (300, 0, "live", 3, False),
-    ],
-)
+@pytest.mark.parametrize(("count", "apart", "kind", "queries", "is_complete"), [
+    (90, 100, "live", 1, True),
+    (150, 0, "live", 2, True),  # the next page
+    (300, 100, "live", 2, True),  # by length
+    (300, 0, "album 1990-01-01/bootleg", 3, True),  # official ones
+    (300, 0, "live", 3, False),
+])  # fmt: skip
 def test_a_search_for_siblings_is_made_narrower_until_all_is_seen(
     count: int, apart: float, kind: str, queries: int, *, is_complete: bool
 ) -> None:
@@ -187,14 +184,11 @@ def test_a_search_for_siblings_is_made_narrower_until_all_is_seen(
         assert not case.decision.first_release or not case.decision.first_release.year_certain
 
 
-@pytest.mark.parametrize(
-    ("editions", "hits_have_releases", "requests", "is_complete"),
-    [
-        (90, True, 2, True),
-        (150, True, 1, True),  # as the search shows them
-        (150, False, 2, False),
-    ],
-)
+@pytest.mark.parametrize(("editions", "hits_have_releases", "requests", "is_complete"), [
+    (90, True, 2, True),
+    (150, True, 1, True),  # as the search shows them
+    (150, False, 2, False),
+])  # fmt: skip
 def test_a_sibling_with_many_releases_takes_no_more_requests(
     editions: int, requests: int, *, hits_have_releases: bool, is_complete: bool
 ) -> None:
@@ -214,17 +208,14 @@ def test_a_sibling_with_many_releases_takes_no_more_requests(
     assert said_of(case, world)[:2] == ("decided" if is_complete else "review", "Album")
 
 
-@pytest.mark.parametrize(
-    ("count", "release", "queries", "unread"),
-    [
-        (60, "1990-01-01", 1, None),
-        (60, "1978-06-01", 1, "56 more recordings that may be meant were not read"),
-        (300, "1990-01-01", 6, "a search (status:official, primarytype:album) shows 100 of 301"),
-        (4_644, "1990-01-01", 6, "a search (status:official, primarytype:album) shows 100 of 4645"),
-        (300, "1990-01-01/bootleg", 4, None),
-        (150, "1990-01-01 EPs", 6, None),  # half on albums, half on EPs
-    ],
-)
+@pytest.mark.parametrize(("count", "release", "queries", "unread"), [
+    (60, "1990-01-01", 1, None),
+    (60, "1978-06-01", 1, "56 more recordings that may be meant were not read"),
+    (300, "1990-01-01", 6, "a search (status:official, primarytype:album) shows 100 of 301"),
+    (4_644, "1990-01-01", 6, "a search (status:official, primarytype:album) shows 100 of 4645"),
+    (300, "1990-01-01/bootleg", 4, None),
+    (150, "1990-01-01 EPs", 6, None),  # half on albums, half on EPs
+])  # fmt: skip
 def test_a_search_by_name_is_made_narrower_until_all_is_seen(
     count: int, release: str, queries: int, unread: str | None
 ) -> None:
@@ -271,19 +262,13 @@ def album_of(count: int, artists: int = 1, extra: int = 0) -> World:
     return world
 
 
-@pytest.mark.parametrize(
-    ("count", "artists", "extra", "page", "most"),
-    [
-        (10, 1, 0, 500, 2),
-        (10, 1, 60, 10, 10),  # too many pages: searches in place of the lists
-        (10, 1, 2_000, 500, 10),
-        (10, 10, 0, 500, 10),
-        (10, 3, 0, 500, 10),
-        (8, 8, 0, 500, 10),  # the first files leave enough for the last
-        (3, 1, 0, 500, 9),
-        (24, 2, 50, 5, 24),
-    ],
-)
+@pytest.mark.parametrize(("count", "artists", "extra", "page", "most"), [
+    (10, 1, 0, 500, 2),
+    (10, 1, 60, 10, 10),  # too many pages: searches in place of the lists
+    (10, 1, 2_000, 500, 10), (10, 10, 0, 500, 10), (10, 3, 0, 500, 10),
+    (8, 8, 0, 500, 10),  # the first files leave enough for the last
+    (3, 1, 0, 500, 9), (24, 2, 50, 5, 24),
+])  # fmt: skip
 @pytest.mark.parametrize("together", [True, False])
 def test_an_album_takes_at_most_as_many_requests_as_files(
     count: int, artists: int, extra: int, page: int, most: int, *, together: bool

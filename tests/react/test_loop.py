@@ -477,13 +477,10 @@ def test_a_model_that_fails_because_time_is_over_is_not_blamed() -> None:
         play(fail, limits=Limits(max_run_s=30), clock=lambda: now)
 
 
-@pytest.mark.parametrize(
-    "turns",
-    [
-        [Reply(f"echo: {n}", prompt_tokens=400, completion_tokens=100) for n in range(5)],
-        [f"echo: {n}{'x' * 350}" for n in range(5)],  # estimated where the server does not count
-    ],
-)
+@pytest.mark.parametrize("turns", [
+    [Reply(f"echo: {n}", prompt_tokens=400, completion_tokens=100) for n in range(5)],
+    [f"echo: {n}{'x' * 350}" for n in range(5)],  # estimated where the server does not count
+])  # fmt: skip
 def test_the_tokens_of_a_run_are_bounded(turns: list[str | Reply]) -> None:
     ending, _, asked = play(*turns, limits=Limits(max_run_tokens=1_000), dialect=Lines())
     assert 0 < ending.iterations < 5

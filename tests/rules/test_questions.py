@@ -147,17 +147,14 @@ def test_an_answer_leads_where_the_evidence_with_it_leads(case: tuple[str, ...])
         assert verdict.crg == crg
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "leads"),
-    [
-        ("V various 1993", "missing_original", {"V": "V"}),
-        ("V various 1993; A album 2008", "missing_original", {"V": "V"}),
-        ("C compilation 1993; D compilation 1993", "tie", {"C": "C", "D": "D"}),
-        # The later of two days is not the first, whatever a fact says.
-        ("C compilation 1993-01-01; D compilation 1993-03-01", "tie", {"C": "C", "D": None}),
-        ("A album undated; B album undated", "tie", {"A": "A", "B": "B"}),
-    ],
-)
+@pytest.mark.parametrize(("text", "kind", "leads"), [
+    ("V various 1993", "missing_original", {"V": "V"}),
+    ("V various 1993; A album 2008", "missing_original", {"V": "V"}),
+    ("C compilation 1993; D compilation 1993", "tie", {"C": "C", "D": "D"}),
+    # The later of two days is not the first, whatever a fact says.
+    ("C compilation 1993-01-01; D compilation 1993-03-01", "tie", {"C": "C", "D": None}),
+    ("A album undated; B album undated", "tie", {"A": "A", "B": "B"}),
+])  # fmt: skip
 def test_an_answer_may_name_the_first(text: str, kind: str, leads: dict[str, str | None]) -> None:
     (question,) = opened(of(*records(text))).questions
     assert question.kind == kind

@@ -37,25 +37,18 @@ def test_a_release_is_chosen(text: str, chosen: str) -> None:
     assert representative(bundle(made), "A", RulesConfig()) == verdict.rr
 
 
-@pytest.mark.parametrize(
-    ("title", "releases"),
-    [
-        ("A", [gb("2012", flags={"is_reissue_hint": True}), us("2011")]),
-        ("A", [gb("2004-10-20"), gb("2004-10-20", catno="EMC 3061")]),
-        ("A", [gb("2004-10-20", catno="EMC 1001"), gb("2004-10-20", catno="EMC 999")]),
-        ("A", [gb("1991", label="Parlophone"), gb("1991", label="EMI")]),
-        # A word of the album's own title marks nothing, but a short title hides no mark.
-        *(
-            (own, [us("1991-01-01", title=own), gb("1991-02-01", title="Anniversary")])
-            for own in ("Anniversary", "anniversary")
-        ),
-        *(
-            (own, [gb("2014-11-20", title=f"{own} ({mark})"), us("2014-06-20", title=own)])
-            for own, mark in (("x", "Deluxe Edition"), ("D", "Deluxe"), ("A", "40th Anniversary"))
-        ),
-        ("Mouth to Mouth", [gb("2012", title="Mouth to Mouth: Deluxe Edition"), us("2011")]),
-    ],
-)
+@pytest.mark.parametrize(("title", "releases"), [
+    ("A", [gb("2012", flags={"is_reissue_hint": True}), us("2011")]),
+    ("A", [gb("2004-10-20"), gb("2004-10-20", catno="EMC 3061")]),
+    ("A", [gb("2004-10-20", catno="EMC 1001"), gb("2004-10-20", catno="EMC 999")]),
+    ("A", [gb("1991", label="Parlophone"), gb("1991", label="EMI")]),
+    # A word of the album's own title marks nothing, but a short title hides no mark.
+    *((own, [us("1991-01-01", title=own),
+        gb("1991-02-01", title="Anniversary")]) for own in ("Anniversary", "anniversary")),
+    *((own, [gb("2014-11-20", title=f"{own} ({mark})"), us("2014-06-20", title=own)]) for own,
+        mark in (("x", "Deluxe Edition"), ("D", "Deluxe"), ("A", "40th Anniversary"))),
+    ("Mouth to Mouth", [gb("2012", title="Mouth to Mouth: Deluxe Edition"), us("2011")]),
+])  # fmt: skip
 def test_the_second_release_is_chosen(title: str, releases: list[Json]) -> None:
     rules_config = RulesConfig(label_authority_order=("EMI",))
     assert representative(bundle(album("A", *releases, title=title)), "A", rules_config) == "A.2"

@@ -278,18 +278,15 @@ def test_processes_that_make_many_files_at_once_wait_for_each_other(tmp_path: Pa
     assert [process.wait() for process in running] == [0, 0, 0, 0]
 
 
-@pytest.mark.parametrize(
-    ("service", "interval_s", "now", "waits"),
-    [
-        ("service", 1, NOW, [1, 2, 3]),
-        ("another, which nobody asked yet", 1, NOW, [0, 1, 2]),
-        ("service", 1, NOW + 500, [0, 1, 2]),  # a moment that passed unused is not saved up
-        ("service", 0, NOW + 500, [0, 0, 0]),
-        # After a clock was set back.
-        *(("service", 1, NOW - back, [0, 1, 2]) for back in (3_600, 86_400 * 365)),
-        ("service", 1, NOW - QUEUE_LENGTH - 1.5, [0, 1, 2]),
-    ],
-)
+@pytest.mark.parametrize(("service", "interval_s", "now", "waits"), [
+    ("service", 1, NOW, [1, 2, 3]),
+    ("another, which nobody asked yet", 1, NOW, [0, 1, 2]),
+    ("service", 1, NOW + 500, [0, 1, 2]),  # a moment that passed unused is not saved up
+    ("service", 0, NOW + 500, [0, 0, 0]),
+    # After a clock was set back.
+    *(("service", 1, NOW - back, [0, 1, 2]) for back in (3_600, 86_400 * 365)),
+    ("service", 1, NOW - QUEUE_LENGTH - 1.5, [0, 1, 2]),
+])  # fmt: skip
 def test_a_service_is_asked_again_after_its_interval(
     store: Store, service: str, interval_s: float, now: float, waits: list[float]
 ) -> None:

@@ -136,27 +136,18 @@ def test_addresses_are_those_that_trusted_sources_name() -> None:
     assert is_checked_page("https://www.wikidata.org/wiki/Q10", ("wikidata.org",))
 
 
-@pytest.mark.parametrize(
-    ("dates", "first"),
-    [
-        ([published("1981")], "1981"),
-        ([published("1981-01")], "1981-01"),
-        ([published("1981-01-01")], "1981"),  # a year that was read as a day
-        ([published("1981"), published("1981-02-03")], "1981-02-03"),
-        ([published("1980-05-05"), published("1981-02-03", "preferred")], "1981-02-03"),
-        ([published("1979-05-05", "deprecated"), published("1981-02-03")], "1981-02-03"),
-        (
-            [
-                published("1981-02-03", qualifiers=["P291 Q145"]),
-                published("1981-01-12", qualifiers=["P291 Q183"]),
-                published("1981-01-20", qualifiers=["P437 Q841983"]),
-            ],
-            "1981-01-12",
-        ),
-        ([published("1981"), published("1981-02-03", qualifiers=["P291 Q30"])], "1981"),
-        ([published("1981-02-03"), published("1999-01-05", qualifiers=["P518 Q5"])], "1981-02-03"),
-    ],
-)
+@pytest.mark.parametrize(("dates", "first"), [
+    ([published("1981")], "1981"), ([published("1981-01")], "1981-01"),
+    ([published("1981-01-01")], "1981"),  # a year that was read as a day
+    ([published("1981"), published("1981-02-03")], "1981-02-03"),
+    ([published("1980-05-05"), published("1981-02-03", "preferred")], "1981-02-03"),
+    ([published("1979-05-05", "deprecated"), published("1981-02-03")], "1981-02-03"),
+    ([published("1981-02-03", qualifiers=["P291 Q145"]), published("1981-01-12",
+        qualifiers=["P291 Q183"]), published("1981-01-20", qualifiers=["P437 Q841983"])],
+        "1981-01-12"),
+    ([published("1981"), published("1981-02-03", qualifiers=["P291 Q30"])], "1981"),
+    ([published("1981-02-03"), published("1999-01-05", qualifiers=["P518 Q5"])], "1981-02-03"),
+])  # fmt: skip
 def test_the_first_date_of_the_best_rank_counts(dates: Sequence[Any], first: str) -> None:
     assert str(of_item(single_item(*dates)).date) == first
 
@@ -184,33 +175,19 @@ def test_a_date_that_is_not_certain_is_none(dates: Sequence[Any], why: str) -> N
     assert source.quote == ""
 
 
-@pytest.mark.parametrize(
-    ("item", "group", "why"),
-    [
-        (
-            WikiItem("Night Tram", [STUDIO]),
-            SINGLE,
-            "the item is of Album, where the record is Single",
-        ),
-        (WikiItem("Night Tram", [ALBUM_CLASS, SINGLE_CLASS]), SINGLE, "of Album and Single"),
-        (WikiItem("Night Tram", [SONG]), SINGLE, "of Song"),  # perhaps on an album before
-        (WikiItem("Night Tram", [SINGLE_CLASS]), ALBUM, "of Single, where the record is Album"),
-        (WikiItem("Night Tram", [EP]), ALBUM, "of EP"),
-        (WikiItem("Night Tram", ["Q4167410"]), SINGLE, "of no known type"),
-        (WikiItem("Night Tram"), SINGLE, "of no known type"),
-        (WikiItem("Night Trams", [SINGLE_CLASS]), SINGLE, "is not called 'Night Tram'"),
-        (
-            WikiItem("Night Tram", [SINGLE_CLASS], groups=[ALBUM]),
-            SINGLE,
-            "of another release group",
-        ),
-        (
-            WikiItem("Night Tram", [SINGLE_CLASS], groups=[ALBUM, SINGLE]),
-            SINGLE,
-            "another release group",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("item", "group", "why"), [
+    (WikiItem("Night Tram", [STUDIO]), SINGLE, "the item is of Album, where the record is Single"),
+    (WikiItem("Night Tram", [ALBUM_CLASS, SINGLE_CLASS]), SINGLE, "of Album and Single"),
+    (WikiItem("Night Tram", [SONG]), SINGLE, "of Song"),  # perhaps on an album before
+    (WikiItem("Night Tram", [SINGLE_CLASS]), ALBUM, "of Single, where the record is Album"),
+    (WikiItem("Night Tram", [EP]), ALBUM, "of EP"),
+    (WikiItem("Night Tram", ["Q4167410"]), SINGLE, "of no known type"),
+    (WikiItem("Night Tram"), SINGLE, "of no known type"),
+    (WikiItem("Night Trams", [SINGLE_CLASS]), SINGLE, "is not called 'Night Tram'"),
+    (WikiItem("Night Tram", [SINGLE_CLASS], groups=[ALBUM]), SINGLE, "of another release group"),
+    (WikiItem("Night Tram", [SINGLE_CLASS], groups=[ALBUM, SINGLE]), SINGLE,
+        "another release group"),
+])  # fmt: skip
 def test_an_item_of_another_record_dates_nothing_and_leads_nowhere(
     item: WikiItem, group: ReleaseGroupId, why: str
 ) -> None:

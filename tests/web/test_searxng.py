@@ -53,15 +53,12 @@ def hits(*found: dict[str, object]) -> list[Hit]:
 OUTCOMES: dict[str, tuple[type[SearchOutcome], int, bool]] = {
     "ok_general ok_music infobox": (SearchHits, 3, False),
     "partial_slow partial_results_with_engine_crash": (SearchHits, 3, True),
-    "band_wumpscut band_sum41_title band_chkchkchk lang_ja unicode injected": (
-        SearchHits,
-        1,
-        False,
-    ),
+    "band_wumpscut band_sum41_title band_chkchkchk lang_ja unicode injected": (SearchHits, 1,
+        False),
     "answer_avg random q_only_syntax": (NothingFound, 0, False),  # the server computed it itself
     "empty page99 sqli_quote time_range_unsupported": (NothingFound, 0, False),
     "fail_all fail_all_again fail_slow": (Degraded, 0, True),
-}
+}  # fmt: skip
 REFUSED = {"q_empty": "No query", "bad_language": "Invalid value !!bad!! for parameter language"}
 
 

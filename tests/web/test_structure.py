@@ -80,16 +80,13 @@ def test_a_title_may_be_written_with_an_ampersand() -> None:
     assert states_plainly(place(text, "The Velvet Harbour"), single)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Paper Admiral\nSingle by | the Chimes of Reno\nReleased | 17 May 1974",
-        "曲 | 歌手 | 発売\nPaper Admiral | 水沢ユキ | 1974年5月17日",
-        "Interprète | Titre | Sortie\nTeddy Marchal | Paper Admiral | 17 mai 1974",
-        # An album of the title of one of the evidence, with a song of the title.
-        "Parlour Fleet\nAlbum di | Irma Tolosi\n# Singoli\nBrano | Data\nPaper Admiral | 17.5.1974",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "Paper Admiral\nSingle by | the Chimes of Reno\nReleased | 17 May 1974",
+    "曲 | 歌手 | 発売\nPaper Admiral | 水沢ユキ | 1974年5月17日",
+    "Interprète | Titre | Sortie\nTeddy Marchal | Paper Admiral | 17 mai 1974",
+    # An album of the title of one of the evidence, with a song of the title.
+    "Parlour Fleet\nAlbum di | Irma Tolosi\n# Singoli\nBrano | Data\nPaper Admiral | 17.5.1974",
+])  # fmt: skip
 def test_a_box_or_a_column_may_credit_another_artist(text: str) -> None:
     assert "it is about" in (link_problem(place(text), SINGLE) or "")
 
