@@ -287,6 +287,31 @@ def test_a_file_name_that_the_locale_lacks_is_no_traceback(
     assert b"next: " in err
 
 
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (("man",), "prints a manual page: leave out --json"),
+        (("completion", "bash"), "prints a script: leave out --json"),
+        (("playlist",), "prints a playlist: leave out --json; canon ls --json prints JSON"),
+    ],
+)
+def test_json_is_refused_where_a_command_prints_something_else(
+    canon: Canon, call: tuple[str, ...], told: str
+) -> None:
+    assert canon(*call, "--json").must_end(2, told).out == ""
+
+
+def test_review_lists_the_queue_with_any_options_and_paths(canon: Canon, home: Path) -> None:
+    song = file_of(year_only_single(), home)
+    canon("decide", song, knowing=[year_only_single()]).must_end(3)
+    listed = canon("review", "list", "--json").must_end(3).out
+    for words in (("--json",), ("--output", "json"), ("--state=undecided", "--json")):
+        assert canon("review", *words).must_end(3).out == listed
+    canon("review", "-q").must_end(3, "1 to look at")
+    canon("review", song, "--json").must_end(3, listed.strip())
+    canon("review", "no-such-command").must_end(2, "No such command")
+
+
 @pytest.mark.parametrize("becomes", ["KeyboardInterrupt", "RuntimeError('as pydantic does')"])
 def test_an_interrupted_import_has_no_traceback(environment: dict[str, str], becomes: str) -> None:
     document = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))

@@ -162,7 +162,9 @@ def test_a_proposed_year_waits_beside_open_cases_and_is_accepted(canon: Canon, h
         line = canon("review", "list", "--state=year", "--output=json").must_end(3).line
         assert (line["state"], line["files"]) == ("decided", 2)
         assert line["proposal"]["first_date"] == "1977-10-07"
-        canon("review", "show", files[0]).must_end(3, told, "next: canon review accept")
+        shown = canon("review", "show", files[0])
+        shown.must_end(3, told, "found 1977-10-07", "next: canon review accept")
+        assert "quote" not in shown.out
         runs = len(model.chats)
         explained = canon("explain", files[0], **settings).must_end(0, "model", "transcript")
         assert "1977-10-07" in explained.out

@@ -318,6 +318,7 @@ def playlist(
     Exit status: 0, 1 nothing matches, a name does not fit or a record of the store is damaged, 2
     bad usage.
     """
+    options.refuse_json(session, "a playlist", "canon ls --json")
     wanted = listing.read_query(query)
     if out is not None:
         options.refuse_audio_file("--out", out)

@@ -188,6 +188,13 @@ def pass_session(command: Callable[..., R]) -> Callable[..., R]:
     return common_options(click.make_pass_decorator(Session)(command))
 
 
+def refuse_json(session: Session, printed: str, instead: str = "") -> None:
+    """Raise `UsageError` if JSON is asked for, which a command cannot give."""
+    if session.as_json:
+        advice = f"; {instead} prints JSON" if instead else ""
+        raise UsageError(f"this command prints {printed}: leave out --json{advice}")
+
+
 def completed(
     names: Callable[[], Iterable[str]],
 ) -> Callable[[click.Context, click.Parameter, str], list[str]]:

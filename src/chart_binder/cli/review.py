@@ -53,7 +53,7 @@ _STATUS = (
 
 
 class _WalkIfInteractive(options.Group):
-    """Takes `canon review --interactive [PATH...]` for `canon review walk [PATH...]`."""
+    """Takes `canon review [PATH...]` for `review list`, with `--interactive` for `review walk`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args:
@@ -62,6 +62,8 @@ class _WalkIfInteractive(options.Group):
         is_help = {*args} & {"-h", "--help"}
         if _INTERACTIVE in args and not is_help and not {*others[:1]} & {*self.commands}:
             args = ["walk", *others]
+        elif args and not (is_help or ctx.resilient_parsing or {*args} & {*self.commands}):
+            args = ["list", *args] if args[0].startswith("-") or Path(args[0]).exists() else args
         return super().parse_args(ctx, args)
 
 

@@ -264,8 +264,8 @@ def _proposal_parts(case: ReviewCase, needed: str, *, whole: bool) -> Iterator[S
     if result.problem and needed not in result.problem:
         yield ScreenPart([*labelled("problem", result.problem)], 3, 0)
     for fact in sorted(result.facts, key=lambda fact: not fact.verified)[:1]:
-        quote = f'"{fact.quote or fact.value}" ({fact.source or "no source"})'
-        yield ScreenPart([*labelled("quote", quote)], 4, 1)
+        label, text = ("quote", f'"{fact.quote}"') if fact.quote else ("found", fact.value)
+        yield ScreenPart([*labelled(label, f"{text} ({fact.source or 'no source'})")], 4, 1)
 
 
 def case_lines(

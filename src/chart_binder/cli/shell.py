@@ -26,7 +26,7 @@ def completion(session: options.Session, shell: str) -> None:
 
     fish: canon completion fish > ~/.config/fish/completions/canon.fish
     """
-    del session
+    options.refuse_json(session, "a script")
     root = click.get_current_context().find_root().command
     source = _SHELLS[shell](root, {}, "canon", COMPLETE).source()
     # click's script for fish cuts a value at a comma.
@@ -37,7 +37,7 @@ def completion(session: options.Session, shell: str) -> None:
 @options.pass_session
 def man(session: options.Session) -> None:
     """Print the manual page: canon man > ~/.local/share/man/man1/canon.1."""
-    del session
+    options.refuse_json(session, "a manual page")
     root = click.get_current_context().find_root().command
     click.echo("\n".join(_page(root)))
 
