@@ -114,10 +114,7 @@ def convert_json(document: object, kind: type[T], *, builtin_types: tuple[type, 
 
 
 def decode_json(document: bytes | str, kind: type[T]) -> T:
-    """Return JSON as a typed value.
-
-    Raises `msgspec.DecodeError`, `UnicodeDecodeError` and `RecursionError`.
-    """
+    """Return JSON as a typed value. Raises `DecodeError`, `UnicodeError` and `RecursionError`."""
     import msgspec  # `canon --help` does not need it
 
     _prepare(kind)

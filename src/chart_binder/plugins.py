@@ -29,10 +29,7 @@ def names(group: str) -> tuple[str, ...]:
 
 @cache
 def _entry_points(path: tuple[str, ...]) -> Callable[[str], Iterable[EntryPoint]]:
-    """Return a function that returns the entry points of a group; reading them takes milliseconds.
-
-    The cache is by `path`, because a changed path has other packages.
-    """
+    """Return a function for the entry points of a group, which are read once for each `path`."""
     del path
     installed = entry_points()
     return lambda group: installed.select(group=group)

@@ -49,10 +49,7 @@ _log = logging.getLogger(__name__)
 def look_up_album(
     service: CachedService, catalogues: "CatalogueCache", album: Sequence[TrackTags]
 ) -> dict[RecordingId, FetchedRecording]:
-    """Return the recordings of an album's files that one look-up for several files finds.
-
-    Nothing is looked up together if that would take as many requests as file by file.
-    """
+    """Return the recordings that look-ups for several files find, if these take fewer requests."""
     answers: dict[RecordingId, FetchedRecording] = {}
     pairs_held = 0
     for artist_id, files in _by_artist(service, album).items():

@@ -257,10 +257,7 @@ def _title(title: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=16)
 def _marks(terms: tuple[str, ...]) -> Callable[[str], re.Match[str] | None]:
-    """Return a function that searches for `terms` at the start of words.
-
-    `remaster` matches `Re-mastered` too.
-    """
+    """Return a search for `terms` at the start of words; `remaster` finds `Re-mastered`, too."""
     form = "|".join(
         (r"(?<![^\W\d_])" if term[:1].isascii() else "")
         + ("re[- ]?" if _AGAIN.match(term) else "")

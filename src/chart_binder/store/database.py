@@ -139,10 +139,7 @@ class Database:
     def pages(
         self, table: sa.Table, wanted: sa.Select[Any], last: int | None = None
     ) -> Iterator[sa.Row[*tuple[Any, ...]]]:
-        """Yield rows up to number `last`, the oldest first, or all rows, the newest first.
-
-        No transaction stays open between two pages.
-        """
+        """Yield rows up to number `last`, the oldest first, or all, the newest first, in pages."""
         number = table.c.seq
         if last is None:
             pages = wanted.order_by(number.desc()).limit(_PAGE)

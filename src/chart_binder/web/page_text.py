@@ -129,7 +129,7 @@ def _element_blocks(child: Tag, spans: _Spans) -> Iterator[str]:
 
 
 def _is_layout(row: Tag) -> bool:
-    """Return whether a row arranges the page rather than states something."""
+    """Return whether a row only arranges the page: it has a table, a heading or a long cell."""
     return row.find(["table", *HEADINGS]) is not None or any(
         len(_text_of(cell)) > _LONGEST_CELL for cell in _cells(row)
     )

@@ -23,7 +23,7 @@ INSTANCE_OF, PUBLICATION_DATE, GROUP_ID = "P31", "P577", "P436"
 _EXPLAINS_DATE: Final = frozenset({"P291", "P437", "P264", "P123"})
 """Qualifiers with which a date is still the record's: place, format, label, publisher.
 
-With others (`applies to part`, `has role`) it may be the date of something else.
+With any other (`applies to part`, `has role`) it may be the date of something else.
 """
 _TIME: Final = re.compile(r"\+([0-9]{4})-([0-9]{2})-([0-9]{2})T00:00:00Z")
 _PARTS: Final = {9: 1, 10: 2, 11: 3}

@@ -32,7 +32,7 @@ _EXTENSION_HEAD = _guid("ABD3D211-A9BA-11CF-8EE6-00C00C205365") + b"\6\0"
 
 _OBJECT_HEADER, _FILE_HEADER, _EXTENSION_FIELDS = 24, 30, 22
 _HEADER_SIZE, _FILE_SIZE = slice(16, 24), slice(16, 24)
-# The objects that describe the audio, and where this begins: behind size and date for the file.
+# The objects that describe the audio, with the offset of that: behind size and date of the file.
 _AUDIO_OBJECTS = {_FILE: 32, _STREAM: 0, _EXTENDED_STREAM: 0}
 
 _AsfObject = tuple[bytes, bytes]
@@ -105,7 +105,7 @@ def texts_of(item: TagItem) -> tuple[str, ...] | None:
 def text_items(key: str, texts: tuple[str, ...]) -> tuple[TagItem, ...]:
     """Return one attribute per text.
 
-    The first goes where players look, the others and long ones into the metadata library.
+    The first one goes into the object that players read, others and long ones into the library.
     """
     items = list[TagItem]()
     name = (key + "\0").encode("utf-16-le")
@@ -192,20 +192,20 @@ def _with_attributes(
 
     `inner` selects the objects of the header extension.
     """
-    result = list(objects)
+    changed = list(objects)
     for guid, (place, _, is_inner) in _PLACES.items():
         has_items = any(item.place == place for item in items)
-        indices = [index for index, (old_guid, _) in enumerate(result) if old_guid == guid]
+        indices = [index for index, (old_guid, _) in enumerate(changed) if old_guid == guid]
         if is_inner != inner or not (has_items or indices):
             continue
         if len(indices) > 1:
             raise AudioError(f"the file has more than one {place} object, and was not changed")
         new_object = (guid, _encode_attributes(items, place))
         if indices:
-            result[indices[0]] = new_object
+            changed[indices[0]] = new_object
         else:
-            result.append(new_object)
-    return result
+            changed.append(new_object)
+    return changed
 
 
 def _with_extension(objects: list[_AsfObject], inner: list[_AsfObject]) -> list[_AsfObject]:

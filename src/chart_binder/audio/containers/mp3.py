@@ -23,7 +23,7 @@ from chart_binder.audio.tagset import TagBlock, TagItem, TagSet
 from chart_binder.errors import AudioError
 
 APE_MAGICS = {b"MAC ": "ape", b"wvpk": "wv", b"MP+": "mpc", b"MPCK": "mpc"}
-"""How such files begin; there are two for Musepack, stream versions 7 and 8."""
+"""The first bytes of such files; two for Musepack, of stream versions 7 and 8."""
 
 _HAS_HEADER, _IS_HEADER = 1 << 31, 1 << 29
 NEW_APE_HEAD = struct.pack("<II", 2000, _HAS_HEADER) + bytes(8)
@@ -128,7 +128,7 @@ class ApeLayout:
 
 
 def _declared_end(source: OpenFile, start: int, end: int) -> int:
-    """Return where the audio ends according to its headers, `end` if they do not tell."""
+    """Return the offset at which the audio ends by its headers, `end` if they do not state it."""
     if source.has(start, b"MAC ") and end - start >= _MAC_HEADER.size:
         header = source.read(start, _MAC_HEADER.size)
         _, version, *sizes, high, behind = _MAC_HEADER.unpack(header)
@@ -313,7 +313,7 @@ def _find_leading_id3(source: OpenFile) -> tuple[int, TagBlock | None, int]:
 
 
 def encode_id3(block: TagBlock, room: int = 0) -> bytes:
-    """Return the tag, of `room` bytes if it fits, else with new padding.
+    """Return an encoded tag of `room` bytes, or if it needs more, with new padding.
 
     Raises `AudioError` if it is too long for ID3.
     """

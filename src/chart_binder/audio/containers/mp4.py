@@ -252,7 +252,7 @@ class Mp4Layout:
 
 
 def texts_of(item: TagItem) -> tuple[str, ...] | None:
-    """Return the texts of an item, `5/12` or `5` for a number, `1` or `0` for a flag, or `None`."""
+    """Return an item's texts, `5/12` or `5` for a number, `1` or `0` for a flag, else `None`."""
     if not item.key:
         return None
     (outer,), _ = _boxes_in(item.data)
@@ -283,11 +283,11 @@ def text_item(key: str, texts: tuple[str, ...]) -> TagItem:
 def _numbers(key: str, text: str) -> bytes:
     """Return the content of the `data` box of a flag, or of a number with its total."""
     parts = text.split("/")
-    most = 1 if key in _FLAGS else _MAX_NUMBER
+    limit = 1 if key in _FLAGS else _MAX_NUMBER
     if len(parts) > len(_PAIRS) or not all(
-        part.isdecimal() and int(part) <= most for part in parts
+        part.isdecimal() and int(part) <= limit for part in parts
     ):
-        raise AudioError(f"{key} in MP4 holds numbers up to {most:,}, not {text!r}")
+        raise AudioError(f"{key} in MP4 holds numbers up to {limit:,}, not {text!r}")
     numbers = [int(part) for part in parts]
     if key in _FLAGS:
         return _INTEGER + _NO_LOCALE + bytes(numbers)

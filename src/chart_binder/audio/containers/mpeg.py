@@ -36,7 +36,7 @@ _BITRATES = {
 }  # fmt: skip
 
 _VBR, _VBR_BYTES = re.compile(b"Xing|Info|VBRI"), 48
-"""What the first frame may hold instead of sound, and how far from its start."""
+"""The mark of a first frame without sound, and the bytes in which it is searched for."""
 
 _OTHER_FORMAT = re.compile(
     rb"\x1a\x45\xdf\xa3|caff|\.snd|\x0b\x77|RIFF|RIFX|FORM|FRM8|FLV|#!AMR|MThd|TTA1|OFR |\.RMF"
@@ -84,7 +84,7 @@ def _are_frames(source: OpenFile, at: int, end: int, *, is_first: bool) -> bool:
 
 
 def _frame_size(header: int) -> int:
-    """Return the size of a frame in bytes, 0 if its header leaves the bit rate open."""
+    """Return the size of a frame in bytes, 0 if its header states no bit rate."""
     version, layer = header >> 19 & 3, header >> 17 & 3
     index = header >> 12 & 15
     if not index:

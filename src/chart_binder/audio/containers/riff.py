@@ -27,7 +27,7 @@ _TRAILING_TAG = re.compile(rb"TAG|APETAGEX|LYRICSBEGIN|ID3[\2-\4]")
 _TRAILING_TAG_BYTES = 16
 _TAG_CHUNKS = frozenset({b"ID3 ", b"id3 "})
 INFO_FORM, TEXT_FORM = "riff-info", "aiff-text"
-"""The tag formats besides ID3."""
+"""The formats of the text chunks of WAV and of AIFF."""
 
 _LIST, _INFO = b"LIST", b"INFO"
 _TEXT_CHUNKS = frozenset({b"NAME", b"AUTH", b"(c) ", b"ANNO"})
@@ -100,8 +100,8 @@ class IffLayout:
             )
         if self._declared > size and end != size:
             return f"its header says {self._declared:,} bytes"
-        least = self._format.sample_offset
-        if not any(chunk.name == name and chunk.content.size > least for chunk in self._chunks):
+        offset = self._format.sample_offset
+        if not any(chunk.name == name and chunk.content.size > offset for chunk in self._chunks):
             return f"its chunk {name.decode()!r} has 0 bytes or is missing"
         may_be_audio = (
             not end <= self._declared < end + _CHUNK_HEADER or self._chunks[-1].name == name
@@ -216,14 +216,14 @@ def _chunks(source: OpenFile, chunk_format: ChunkFormat, declared: int) -> Itera
         yield IffChunk(header[:4], content, at)
 
 
-def _contradiction_error(source: OpenFile, declared: str) -> AudioError:
+def _contradiction_error(source: OpenFile, contradiction: str) -> AudioError:
     remedy = "a program that imports raw samples may read it"
     if source.has(0, b"RIFF"):
         remedy = (
             "`ffmpeg -i OLD -c copy NEW` writes a correct header; if sound is missing then, put"
             " `-ignore_length 1` before `-i`"
         )
-    return source.damaged(f"{declared}, and the file has {source.size:,}; {remedy}")
+    return source.damaged(f"{contradiction}, and the file has {source.size:,}; {remedy}")
 
 
 def _info_items(body: bytes) -> Iterator[TagItem]:

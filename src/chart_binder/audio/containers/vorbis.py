@@ -35,19 +35,19 @@ _PAGE_HEADER, _MAX_HEADER_PAGES = 27, 1 << 14
 _CONTINUED, _FIRST_PAGE = 1, 2
 _NO_PACKET_ENDS = (1 << 64) - 1  # the position of a page on which no packet ends
 _FULL_SEGMENT, _MAX_SEGMENTS = 255, 255
-_MARK_DISTANCE = 1 << 20  # bytes
+_MARK_DISTANCE = 1 << 20  # bytes between two marks of `RenumberedPages`
 _MIRRORED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 
 def read_comments(body: bytes) -> tuple[TagBlock, bytes] | None:
     """Return the comments at the start of `body` and the bytes behind them, `None` if invalid."""
-    vendor = _counted(body, 0)
+    vendor = _without_length(body, 0)
     if vendor is None or len(body) < len(vendor) + 8:
         return None
     at = 8 + len(vendor)
     items = []
     for _ in range(int.from_bytes(body[at - 4 : at], "little")):
-        comment = _counted(body, at)
+        comment = _without_length(body, at)
         if comment is None:
             return None
         key, sign, _ = comment.partition(b"=")
@@ -72,7 +72,7 @@ def text_items(key: str, texts: tuple[str, ...]) -> tuple[TagItem, ...]:
     return tuple(TagItem(key, f"{key}={text}".encode()) for text in texts)
 
 
-def _counted(body: bytes, at: int) -> bytes | None:
+def _without_length(body: bytes, at: int) -> bytes | None:
     start = at + 4
     end = start + int.from_bytes(body[at:start], "little")
     return body[start:end] if start <= len(body) and end <= len(body) else None
@@ -279,7 +279,7 @@ class OggLayout:
     def audio(self) -> Iterator[Piece]:
         """Yield the headers without the comments, then the content of all pages.
 
-        The number and the checksum of a page count only if they are wrong: players skip such pages.
+        A page's number and checksum are yielded only if wrong, because players skip such a page.
         """
         for packet in (self._first, *self._packets[1:]):
             yield len(packet).to_bytes(8, "big")
