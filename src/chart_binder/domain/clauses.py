@@ -107,7 +107,9 @@ class Subject:
             home=bundle.performer.country or "",
             years=frozenset(release.date[:4] for release in releases if release.date),
             other_codes=_codes(siblings) - codes,
-            rival_codes=_spaced_codes(chain.from_iterable(g.editions for g in other_groups)),
+            rival_codes=_spaced_codes(
+                _codes(chain.from_iterable(g.editions for g in other_groups))
+            ),
             is_one_of_several=any(release.is_official for release in siblings),
             is_listed=is_listed,
         )
@@ -132,8 +134,7 @@ class Subject:
         words = spaced_words(text)
         closed = words.replace(" ", "")
         names = [[word for word in name.split() if word not in _COMMON] for name in self.artists]
-        codes = (spaced_words(code) for code in self.codes if len(code) >= _MIN_CODE)
-        signs = (*codes, *self.labels, *self.other_titles)
+        signs = (*_spaced_codes(self.codes), *self.labels, *self.other_titles)
         if not any(names) or any(sign in words for sign in signs):
             return True
         return any(
@@ -183,8 +184,9 @@ def _codes(releases: Iterable[Release]) -> frozenset[str]:
     return frozenset(fold(release.catno) for release in releases if release.catno)
 
 
-def _spaced_codes(releases: Iterable[Release]) -> frozenset[str]:
-    return frozenset(spaced_words(code) for code in _codes(releases) if len(code) >= _MIN_CODE)
+def _spaced_codes(codes: Iterable[str]) -> frozenset[str]:
+    """Return catalogue numbers as `spaced_words`, without those that are too short."""
+    return frozenset(spaced_words(code) for code in codes if len(code) >= _MIN_CODE)
 
 
 def _other_titles(

@@ -293,14 +293,14 @@ class AnswerChecker:
             value = patch.value if patch.field != PREMIERE else PREMIERE
             yield Check("sources", passed=False, detail=f"{sources} for {value} of {name}")
         if ruling.turns_on and not ruling.lacking:
-            shown = counted(ruling.sources, "independent source")
+            sources = counted(ruling.sources, "independent source")
             if ruling.sources < self.case.config.acceptance.min_sources:
-                shown = f"{shown}, or a page of a trusted site,"
-            detail = f"{shown} for each fact it turns on"
+                sources = f"{sources}, or a page of a trusted site,"
+            detail = f"{sources} for each fact it turns on"
             yield Check("sources", passed=True, detail=detail)
 
     def _rules_check(self, crg: str | None, ruling: RulesOnFacts) -> Iterator[Check]:
-        verdict, names = ruling.verdict, self.case.labels
+        verdict, labels = ruling.verdict, self.case.labels
         if self.case.asks_year:
             outcome = self.case.outcome(ruling.turns_on)
             doubt = "" if outcome.is_settled else "the year is not certain: "
@@ -312,9 +312,9 @@ class AnswerChecker:
             missing = "; ".join(verdict.missing_facts[:2]) or verdict.because
             yield Check("rules", passed=False, detail=f"the rules leave it open: {missing}")
         elif crg:
-            detail = f"{basis}{verdict.crg_rule} gives {names.name_of(verdict.crg)}"
+            detail = f"{basis}{verdict.crg_rule} gives {labels.name_of(verdict.crg)}"
             is_same = verdict.crg == crg
-            choice = "" if is_same else f"; the model chose {names.name_of(crg)}"
+            choice = "" if is_same else f"; the model chose {labels.name_of(crg)}"
             yield Check("rules", is_same or bool(ruling.turns_on), f"{detail}{choice}")
 
     def _repairable(

@@ -124,19 +124,16 @@ class ReadingScript:
 
     def reply(self, question: ReadingEvent) -> Reply:
         """Return the reply to a question. Raises `ChatError` if the recorded run got none."""
-
-        def match(line: ReadingEvent) -> tuple[bool, bool] | None:
-            """Return whether passage and source are the question's; None for another question."""
-            matches = line.content == question.content, line.source == question.source
-            differs = (line.content and not matches[0]) or (line.source and not matches[1])
-            return None if differs or line.kind != question.kind else matches
-
-        candidates = [
-            (matches, -index) for index, line in enumerate(self._unused) if (matches := match(line))
-        ]
+        candidates: list[tuple[bool, bool, int]] = []
+        for index, line in enumerate(self._unused):
+            has_passage = line.content == question.content
+            has_source = line.source == question.source
+            is_other = (line.content and not has_passage) or (line.source and not has_source)
+            if not is_other and line.kind == question.kind:
+                candidates.append((has_passage, has_source, -index))
         if not candidates:
             return msgspec.structs.replace(question, reading="unclear").reply
-        line = self._unused.pop(-max(candidates)[1])
+        line = self._unused.pop(-max(candidates)[2])
         if line.reading == NOT_ANSWERED:
             raise ChatError("the second reading was not answered")
         return line.reply

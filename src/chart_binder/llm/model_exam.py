@@ -182,7 +182,7 @@ def examine(config: LLMConfig, chat: ChatModel, reader: ChatModel) -> Iterator[S
         score = msgspec.structs.replace(score, unread=score.unread + (reading == UNCLEAR))
         yield score
     for run in read_runs():
-        score = _with_count(score, "runs", "right_runs", is_right=play(run, config, chat))
+        score = _with_count(score, "runs", "right_runs", is_right=passes_run(run, config, chat))
         yield score
 
 
@@ -191,7 +191,7 @@ def _with_count(score: Score, total: str, right: str, *, is_right: bool) -> Scor
     return msgspec.structs.replace(score, **counts)
 
 
-def play(run: ExamRun, config: LLMConfig, chat: ChatModel) -> bool:
+def passes_run(run: ExamRun, config: LLMConfig, chat: ChatModel) -> bool:
     """Return whether a model finds the right answer of a run. Raises `ChatError`."""
     events: list[AnyEvent] = []
     model = _ErrorRecordingModel(chat)
@@ -211,11 +211,11 @@ def play(run: ExamRun, config: LLMConfig, chat: ChatModel) -> bool:
     calls = [event for event in events if isinstance(event, StepEvent) and event.kind == "act"]
     is_trapped = run.trap != "" and any(run.trap in str(call.arguments) for call in calls)
     has_looked_further = not run.later or any(call.iteration > 0 for call in calls)
-    is_right = _answered(events, adjudicator.dialect, run) == _GROUP[run.right]
+    is_right = _answered_group(events, adjudicator.dialect, run) == _GROUP[run.right]
     return is_right and has_looked_further and not is_trapped
 
 
-def _answered(events: Sequence[AnyEvent], dialect: Dialect, run: ExamRun) -> str | None:
+def _answered_group(events: Sequence[AnyEvent], dialect: Dialect, run: ExamRun) -> str | None:
     """Return the group in the model's last answer, whatever code decided."""
     replies = [event.content for event in events if isinstance(event, ReplyEvent)]
     step = read_step(dialect, replies[-1], ANSWER_KEYS) if replies else None

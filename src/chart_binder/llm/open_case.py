@@ -103,7 +103,7 @@ class OpenCase:
             verdict = year_case(self.bundle, verdict, self.rules)
         return verdict.questions if isinstance(verdict, Open) else ()
 
-    def settles(self, patches: Iterable[Patch]) -> str | None:
+    def decision_with(self, patches: Iterable[Patch]) -> str | None:
         """Return what the rules decide with patches applied; None if the case stays open.
 
         The text is the id of the group, with the year if it is asked for, or the first date alone.
@@ -142,12 +142,12 @@ class OpenCase:
 
     def needed(self, patches: Sequence[Patch]) -> tuple[Patch, ...]:
         """Return patches of which the decision needs each; none if the rules do not decide."""
-        settled, needed = self.settles(patches), list(patches)
-        if settled is None:
+        decision, needed = self.decision_with(patches), list(patches)
+        if decision is None:
             return ()
         for patch in patches:
             fewer = [candidate for candidate in needed if candidate is not patch]
-            if self.settles(fewer) == settled:
+            if self.decision_with(fewer) == decision:
                 needed = fewer
         return tuple(needed)
 

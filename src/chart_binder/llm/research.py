@@ -171,7 +171,7 @@ class Research:
         """Whether the rules decide with what linked pages state."""
         dates = [page.linked for pages in self.linked.values() for page in pages if page.linked]
         facts = [Patch(group, FIRST_DATE, date) for group, date in dict(reversed(dates)).items()]
-        return bool(facts) and self.case.settles(facts) is not None
+        return bool(facts) and self.case.decision_with(facts) is not None
 
     def _fields(self, kind: QuestionKind, about: str) -> Iterator[str]:
         if about == THE_RECORDING:
@@ -192,7 +192,7 @@ class Research:
             for release in group.editions if group.mb_rg_id in groups else ():
                 home = Patch(release.mb_release_id, COUNTRY, bundle.performer.country or "")
                 is_open = release.is_official and not release.place and home.value
-                if is_open and self.case.settles((home,)):
+                if is_open and self.case.decision_with((home,)):
                     yield release.mb_release_id
 
     def _find(self, about: str, field: str) -> Iterator[Finding]:
@@ -301,14 +301,14 @@ def _missing(research: Research, best: Sequence[Finding]) -> Iterator[str]:
     case = research.case
     trusted = case.config.acceptance.trusted_sources
     patches = [finding.patch for finding in best]
-    needed, settled = case.needed(patches), case.settles(patches)
+    needed, decision = case.needed(patches), case.decision_with(patches)
     if any(finding.patch in needed and not finding.is_enough(trusted) for finding in best):
         yield "Another site has to say so, too."
     for first, *rivals in research.findings.values():
         for rival in rivals:
             is_tied = rival.weight(trusted) == first.weight(trusted)
             replaced = [rival.patch if patch == first.patch else patch for patch in patches]
-            if is_tied and case.settles(replaced) not in (None, settled):
+            if is_tied and case.decision_with(replaced) not in (None, decision):
                 dates = f"{first.patch.value} and {rival.patch.value}"
                 name = case.labels.name_of(first.patch.about)
                 yield f"{dates} of {name} are borne out alike: another page has to tell which."

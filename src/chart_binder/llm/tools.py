@@ -13,7 +13,7 @@ from chart_binder.errors import CanonError, ConfigError, LookupFailedError, Plug
 from chart_binder.react.conversation import wrap_plugin_errors
 from chart_binder.react.steps import Document, Observation
 from chart_binder.react.tool_definition import ToolDefectError
-from chart_binder.react.tools import ServiceFailedError, Tool, tool_of
+from chart_binder.react.tools import ServiceFailedError, Tool, tool_from_plugin
 
 if TYPE_CHECKING:
     from chart_binder.musicbrainz.tool import Open as OpenMusicBrainz
@@ -169,4 +169,4 @@ def as_tool(plugin: Any, name: str, config: LLMConfig, client: object | None = N
         return PluginError(f"plug-in {name!r} of {_GROUP!r}: {problem}")
 
     with wrap_plugin_errors(defect, CanonError):
-        return tool_of(plugin, config, client)
+        return tool_from_plugin(plugin, config, client)

@@ -406,13 +406,13 @@ class Verifier:
 
     def _would_change(self, patch: Patch, statements: _Statements) -> Callable[[str], bool]:
         """Return whether the rules decide otherwise with another value in place of a patch's."""
-        decided = self.case.settles(statements)
+        decided = self.case.decision_with(statements)
 
         @cache
         def would_change(value: str) -> bool:
             rival = Patch(patch.about, patch.field, value)
             patches = [rival if statement == patch else statement for statement in statements]
-            return adds_to(self.case.bundle, rival) and self.case.settles(patches) != decided
+            return adds_to(self.case.bundle, rival) and self.case.decision_with(patches) != decided
 
         return would_change
 

@@ -17,7 +17,7 @@ _MAX_TOKENS_PER_BYTE = 1.5  # a vocabulary of single bytes, with the text of a c
 _TEMPLATE_BYTES = 40  # the text of a chat template around one message
 
 _CUT_CHARS = 500
-_MAX_GIST_CHARS = 200
+_MAX_CALLS_CHARS = 200
 _MAX_SOURCES = 5
 _MAX_SOURCE_CHARS = 200
 
@@ -95,9 +95,10 @@ class ContextFullError(Exception):
 class Context:
     """A conversation that stays within `window` tokens; 0 means no limit.
 
-    The opening is always sent whole. If the turns do not fit, observations are cut, then reduced to
-    a line that names their sources, the oldest first; after that the model's texts are reduced to
-    their calls. A shortened turn stays short, so that a prompt cache can be used.
+    The opening is always sent whole, and observations in messages of the `role`. If the turns do
+    not fit, observations are cut, then reduced to a line that names their sources, the oldest
+    first; after that the model's texts are reduced to their calls. A shortened turn stays short, so
+    that a prompt cache can be used.
     """
 
     def __init__(
@@ -184,12 +185,12 @@ def _shortened(turn: Turn, shorten: _Shorten | None, dialect: Dialect) -> Turn:
             shorter = replace(result.observation, content=content, remark=None)
             results.append(replace(result, observation=shorter))
         return replace(turn, results=tuple(results))
-    gist = "(no step)"
+    calls = "(no step)"
     if turn.call:
         further = tuple(replace(call, thought="") for call in turn.call.further_calls)
-        calls = dialect.render(replace(turn.call, thought="", further_calls=further))
-        gist = bounded(calls, _MAX_GIST_CHARS)
-    return replace(turn, reply=min(turn.reply, gist, key=len))
+        rendered = dialect.render(replace(turn.call, thought="", further_calls=further))
+        calls = bounded(rendered, _MAX_CALLS_CHARS)
+    return replace(turn, reply=min(turn.reply, calls, key=len))
 
 
 def _cut(observation: Observation) -> str:

@@ -73,11 +73,12 @@ def render_readably(dialect: Dialect, plain: str, step: ToolCall | FinalAnswer) 
 
 
 def is_same_step(parsed: Step, step: ToolCall | FinalAnswer) -> bool:
-    """Return whether two steps are equal apart from their notes."""
+    """Return whether two steps are equal apart from notes, and thoughts of further calls."""
     return _without_notes(parsed) == _without_notes(step)
 
 
 def _without_notes(step: Step) -> Step:
+    """Return a step without notes; its further calls also without thoughts."""
     if isinstance(step, ToolCall):
         step = replace(
             step,

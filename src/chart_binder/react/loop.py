@@ -491,6 +491,7 @@ def stop_after_step(dialect: Dialect) -> StopCheck:
 
 
 def _reply_text(step: Step, reply: Reply, dialect: Dialect) -> str:
+    """Return a reply as the conversation keeps it: shortened, or a repaired call in its form."""
     if isinstance(step, ToolCall) and step.notes:
         return dialect.render(step)
     return bounded(reply.content.strip() or "(nothing)", _MAX_REPLY_CHARS)

@@ -171,7 +171,7 @@ def _plain(value: object) -> object:
     return dump(mode="json") if callable(dump) else str(value)
 
 
-def tool_of(plugin: Any, settings: object, client: object | None = None) -> Tool:
+def tool_from_plugin(plugin: Any, settings: object, client: object | None = None) -> Tool:
     """Return the tool that an installed plug-in is or makes.
 
     A function makes a tool if it is annotated `-> Tool`, or if its first parameter is annotated
