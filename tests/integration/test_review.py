@@ -344,7 +344,7 @@ def test_a_proposal_outlives_a_run_without_a_model(canon: Canon, proposed: Path)
     after = canon("review", "show", proposed, "--output=json").line
     assert (after["proposal"], after["waits"]) == (before["proposal"], True)
     canon("batch", proposed, "--refresh", knowing=[BUNDLE]).must_end(
-        3, "1 with a model's earlier answer, which is kept", "review 1, a proposal waits"
+        3, "1 with an earlier decision, which is kept", "review 1, a proposal waits"
     )
     assert canon("review", "show", proposed, "--output=json").line["proposal"] == before["proposal"]
 

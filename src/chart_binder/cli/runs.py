@@ -279,7 +279,7 @@ def _files_text(found: Measures) -> str:
     if found.resumed:
         files += f", {found.resumed:,} decided before"
     if found.unsaved:
-        files += f", {found.unsaved:,} with a model's earlier answer, which is kept"
+        files += f", {found.unsaved:,} with an earlier decision, which is kept"
     return files
 
 

@@ -331,6 +331,10 @@ def _keys_beside(path: Sequence[str]) -> str:
 
 def _suggestion(path: Sequence[str]) -> str:
     """Return a suggestion for an unknown key in brackets; empty if no key is similar."""
+    if own := _section(path):
+        return (
+            f" (it is a section: did you mean '{'.'.join(path)}.{next(iter(own.model_fields))}'?)"
+        )
     section = _section(path[:-1])
     close = difflib.get_close_matches(path[-1], section.model_fields, n=1) if section else []
     elsewhere = [key for key in _all_keys(Config) if key.rpartition(".")[2] == path[-1]]
