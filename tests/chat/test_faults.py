@@ -76,12 +76,13 @@ def test_a_fault_is_one_sentence_with_its_remedy(provider: str, fault: str) -> N
     assert took_s < 3.0  # what drips or keeps silent would do so for ten seconds and more
 
 
+@pytest.mark.parametrize("streamed", [True, False])
 @pytest.mark.parametrize("provider", KINDS)
-def test_a_server_that_is_not_there_is_named_with_what_to_do(provider: str) -> None:
+def test_a_server_that_is_not_there_is_named_with_what_to_do(provider: str, streamed: bool) -> None:
     url = f"http://127.0.0.1:{free_port()}"
     began = monotonic()
     with pytest.raises(UnreachableError, match=NOT_THERE[provider].format(url)):
-        ask(provider, url, timeout_s=120.0)
+        ask(provider, url, stream=streamed, timeout_s=120.0)
     assert START_WAIT_S < monotonic() - began < START_WAIT_S + 1
 
 
