@@ -300,7 +300,7 @@ def new_temporary_name(target: Path) -> str:
 
 
 def is_of_another_host(name: str) -> bool:
-    """Tell whether the file name is that of a temporary copy made on another machine."""
+    """Tell whether a file name belongs to a temporary copy that another machine made."""
     match = _TEMPORARY_NAME.fullmatch(name)
     return match is not None and match[1] != _host()
 

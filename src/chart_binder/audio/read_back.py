@@ -100,7 +100,7 @@ def _changed_texts(before: TagSet, after: TagSet) -> Iterator[tuple[str, Texts]]
 
 
 def _texts_by_key(block: TagBlock, keys: Collection[str]) -> dict[str, Texts]:
-    """Return the texts of those of the keys that belong to fields."""
+    """Return the texts of `keys`, without keys that belong to no field."""
     by_key: dict[str, Texts] = {}
     fields_of = keys_of_form(block.form).fields_of if keys else None
     for item in block.items:

@@ -393,7 +393,7 @@ class ReleaseList:
         return pages_left * next_page
 
     def read_page(self) -> tuple[Answer, str | None]:
-        """Return the next page, and what is missing from the list if the page shows a gap."""
+        """Return the next page; if it shows a gap in the list, also return a text about the gap."""
         self._queries.append(self._query_at(self._offset))
         answer = self._service.fetch(self._queries[-1])
         metadata = answer.metadata or Metadata()

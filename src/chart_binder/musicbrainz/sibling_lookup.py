@@ -193,7 +193,7 @@ class _Lookup:
         return replace(candidate, relation=SIBLING, because=why)
 
     def _provenance(self, hits: SiblingHits, unread: str | None) -> Provenance | None:
-        """Return the provenance with the age of the oldest response and with what was not read."""
+        """Return the provenance with the age of the oldest response and a note on unread data."""
         provenance, oldest_at = self._bundle.provenance, self._client.oldest_at
         why = _PERHAPS if unread else None
         unread, why = (unread, why) if hits.is_complete else (_UNREAD, f"looked up, but {_UNREAD}")
@@ -465,7 +465,7 @@ def stated_sibling_of(
 
 
 def _recordings_named(client: Client, kind: str, mbid: str) -> tuple[list[Recording], str, str]:
-    """Return the recordings that an id names, the error if none counts, and what was not read."""
+    """Return the recordings that an id names, the error if none is a sibling, and a gap if any."""
     others = "the same performance: another artist, title, kind, comment or length"
     if kind == "recording":
         if recording := client.recording(RecordingId(mbid)):

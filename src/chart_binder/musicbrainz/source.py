@@ -85,7 +85,7 @@ class MusicBrainzSource:
         self._catalogues = CatalogueCache(service)
 
     def gather(self, tags: TrackTags) -> EvidenceBundle:
-        """Return what MusicBrainz knows about the recording in a file, or about several matches.
+        """Return the evidence at MusicBrainz on the recording in a file, or on several matches.
 
         Search by recording id, else by ISRC, else by artist and title. Raises `UnidentifiedError`,
         `NothingFoundError` and `LookupFailedError`.
@@ -93,7 +93,7 @@ class MusicBrainzSource:
         return self._gathered(self.client(), tags)
 
     def together(self, album: Sequence[TrackTags]) -> Callable[[TrackTags], EvidenceBundle]:
-        """Look up what the files of one album share; return a `gather` for these files.
+        """Look up an album's shared data; return a function like `gather` for its files.
 
         The other files show which of several artists of one name is meant. If a shared look-up
         fails, log it and look the files up one by one. Threads may share the function returned.
@@ -114,7 +114,7 @@ class MusicBrainzSource:
     def siblings_together(
         self, bundles: Sequence[EvidenceBundle]
     ) -> Callable[[EvidenceBundle], EvidenceBundle]:
-        """Look up what the bundles of an album share; return a `with_siblings` for them."""
+        """Look up an album's shared data; return a function like `with_siblings` for bundles."""
         look_up = look_up_together(self._service, self._catalogues, bundles)
 
         def widened(bundle: EvidenceBundle) -> EvidenceBundle:

@@ -143,7 +143,7 @@ def _unquoted(text: str) -> str:
 
 
 def _search(request: _Request) -> Observation:
-    """Search by title and artist, or show what an id or an address names."""
+    """Search by title and artist, or show the record of an id or address."""
     if named := _ID_WITH_KIND.search(request.query):
         kind = (named[1] or "").lower().replace("_", "-").replace(" ", "-")
         return _by_id(request, kind, named[2].lower())
@@ -171,7 +171,7 @@ def _numbered_group(number: int, group: "ws.MBReleaseGroup") -> _Entry:
 
 
 def _by_id(request: _Request, kind: str, identifier: str) -> Observation:
-    """Show what an id names; for an id without a kind, try the kind in `what` first."""
+    """Show the record of an id; if the id has no kind, try the kind in `what` first."""
     if kind in _OTHER_KINDS:
         raise ToolError(f"Release groups, releases and recordings can be looked up, but no {kind}.")
     first = _ENTITY[request.what]

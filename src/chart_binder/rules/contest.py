@@ -39,7 +39,7 @@ _INTENTS = (
 
 
 class Contest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The candidates for one recording, sorted by what they can decide."""
+    """The candidates for one recording, sorted into groups that the rules use."""
 
     candidates: Sequence[Candidate]
     works: Sequence[Candidate]
@@ -55,7 +55,7 @@ class Contest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     early_compilations: "Sequence[EarlyCompilation]"
     """Compilations that may be the premiere."""
     dated_compilations: Sequence[Candidate]
-    """The compilations with a date, at least that of the group."""
+    """The compilations with a date: of a release, or else of the group."""
     tie_break: "TieBreak"
     recordings: Sequence[RecordingCandidate]
     bundle: EvidenceBundle

@@ -86,7 +86,7 @@ def _cut_short(bundle: EvidenceBundle) -> str:
 
 
 def _doubt_incomplete(verdict: Decided, bundle: EvidenceBundle) -> Open:
-    """Return an open case for incomplete evidence, with the decision on what was read."""
+    """Return an open case for incomplete evidence, with the decision on the part that was read."""
     text = f"{_cut_short(bundle)}: does anything that was not read show an earlier release?"
     return Open(
         f"the evidence is cut short; by what was read, {verdict.because}",

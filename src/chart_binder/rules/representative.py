@@ -224,7 +224,7 @@ def _is_surely_original(
 
 @lru_cache(maxsize=4_096)
 def _gap(day: int, years: int) -> tuple[int, int]:
-    """Return the day that is `years` after a day, and the year of that first day."""
+    """Return the day that is `years` years after `day`, and the year of `day`."""
     when = date.fromordinal(day)
     if when.year + years > date.max.year:
         return LAST_DAY, when.year

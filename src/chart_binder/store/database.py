@@ -314,7 +314,7 @@ _USER_NAME = re.compile(r'(user|role) "[^"]*"')
 
 
 def postgres_problem(cause: BaseException | None) -> str:
-    """Return what a PostgreSQL error means, as a predicate: `is damaged: ...`."""
+    """Return a PostgreSQL error as a predicate about the store: `is damaged: ...`."""
     code = getattr(cause, "sqlstate", None) or ""
     meaning = _MEANING.get(code) or _MEANING_OF_CLASS.get(code[:2])
     text = _USER_NAME.sub(r"\1 ***", first_line(cause))

@@ -61,7 +61,7 @@ class SourceText:
         may have made it up.
         """
         headings = (f"{'#' * level} {text}" for level, text in enumerate(document.headings, 1))
-        # Only code sets headings: those of a page are lines of its text.
+        # Only code sets headings; the headings of a page are lines of its text.
         linked = document.headings and _LINKED_DATE.match(
             "\n".join((*document.headings, document.text))
         )

@@ -90,7 +90,7 @@ _NO_RANK: Final = 3
 
 
 def _rank(text: str, document: SourceText, subject: Subject) -> int:
-    """Return what a link leads to: 0 for the record, 1 for a list, 2 for another record."""
+    """Return a rank: 0 if a link leads to the record, 1 to a list, 2 to another record, else 3."""
     if subject.is_named_in(text) or names_number(text, subject):
         return 0
     if lists_records(text) and subject.is_told_apart_in(f"{document.title} {text}"):

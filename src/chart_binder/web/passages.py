@@ -237,7 +237,7 @@ _BOX_ROW = re.compile(r"(?:- )?([^|:.]{1,40}?)(?: \| |: )(?!.* \| )")
 """A row of a label and a value; the group is the label."""
 _MOST_BOX_ROWS, _BOX_RANK = 3, 40.0
 _BOX_HEAD, _LONGEST_BOX_LINE = 4, 60
-"""How many lines above such a row tell what the box is about; the most characters of each."""
+"""The most lines above such a row that belong to its box, and the most characters of each."""
 
 
 def _ranks(pieces: Sequence[str], about: Sequence[str], find: Sequence[str]) -> list[float]:

@@ -1,4 +1,4 @@
-"""Places in documents: where a quote or value is, what surrounds it, and what it is about."""
+"""Places of quotes and values in documents: their surroundings, and the record they are about."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence

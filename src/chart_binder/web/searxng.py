@@ -237,7 +237,7 @@ def _json(data: bytes) -> dict[str, object]:
 
 
 def outcome(body: Mapping[str, object], query: str) -> SearchOutcome:
-    """Return what the JSON answer to a query means."""
+    """Return the outcome of a search by the JSON answer of the server."""
     hits, failing = tuple(_hits(body)), tuple(_failing(body))
     direct = (*_answers(body), *_infoboxes(body))
     if hits or direct:
