@@ -189,7 +189,7 @@ class Request:
 
 
 class ServerApi(Protocol):
-    """The API of one kind of server."""
+    """How one kind of server is asked: implemented for Ollama and for OpenAI's format."""
 
     more_context: str
     """What a person can do if the server gives the model too little context."""

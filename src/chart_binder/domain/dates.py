@@ -106,14 +106,14 @@ UNKNOWN = PartialDate("", FIRST_DAY, LAST_DAY)
 
 
 def before(earlier: DaySpan, later: DaySpan) -> Answer:
-    """Return whether the day `earlier` is before the day `later`."""
+    """Return whether `earlier` is before `later`; None if it depends on unknown days."""
     if earlier.last < later.first:
         return True
     return False if earlier.first >= later.last else None
 
 
 def same_day(day: DaySpan, reference: DaySpan) -> Answer:
-    """Return whether both are the same day."""
+    """Return whether both are the same day; None if it depends on unknown days."""
     if day.first == day.last == reference.first == reference.last:
         return True
     return False if day.last < reference.first or reference.last < day.first else None

@@ -178,7 +178,7 @@ class ReleaseGroup(Value, frozen=True):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The secondary types."""
+        """The secondary types, by MusicBrainz' names."""
         return self.types[1]
 
     @property
@@ -188,7 +188,7 @@ class ReleaseGroup(Value, frozen=True):
 
     @property
     def editions(self) -> tuple[Release, ...]:
-        """The releases."""
+        """The releases; empty if they are absent."""
         return self.releases or ()
 
 
@@ -232,7 +232,7 @@ class RecordingCandidate(Value, frozen=True):
 
     @property
     def groups(self) -> tuple[ReleaseGroup, ...]:
-        """The release groups."""
+        """The release groups; empty if they are absent."""
         return self.rg_candidates or ()
 
     @property
@@ -300,7 +300,7 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
 
     @property
     def performer(self) -> Artist:
-        """The artist, perhaps unknown."""
+        """The artist; one without values if the artist is unknown."""
         return self.artist or Artist()
 
     @property

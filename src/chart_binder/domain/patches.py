@@ -58,7 +58,7 @@ class Patch:
 
     @property
     def date(self) -> PartialDate:
-        """The date."""
+        """The value of a patch that `is_date`."""
         return PartialDate.parse(self.value)
 
 

@@ -191,7 +191,7 @@ def now_utc() -> str:
 
 
 def utc_text(moment: datetime) -> str:
-    """Return a time in UTC in its stored form."""
+    """Return a time, which must be in UTC, in its stored form."""
     return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 

@@ -109,7 +109,7 @@ class BestKnown(msgspec.Struct, frozen=True):
 
     @property
     def year(self) -> int:
-        """The year."""
+        """The year of `date`."""
         return int(self.date[:4])
 
     def __str__(self) -> str:

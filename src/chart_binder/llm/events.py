@@ -69,7 +69,7 @@ class ReadingEvent(Event, frozen=True, tag="reading"):
 
     @property
     def reply(self) -> Reply:
-        """What the model answered."""
+        """The answer as a reply; without an `answer`, it is made from the `reading`."""
         tokens = self.prompt_tokens, self.completion_tokens
         answer = self.answer or f'{{"reading": "{self.reading}"}}'
         return Reply(answer, None, "stop", *tokens, self.seconds)

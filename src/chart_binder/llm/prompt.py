@@ -132,7 +132,7 @@ class Prompt:
 
 @cache
 def load_prompt() -> Prompt:
-    """Read the shipped prompt from package data."""
+    """Return the shipped prompt, read from package data."""
     sections = tomli.loads(files("chart_binder.llm").joinpath("prompt.toml").read_text("utf-8"))
     texts = {section: sections[section].strip() for section in TEXT_SECTIONS}
     return convert_json(sections | texts, Prompt)

@@ -68,7 +68,7 @@ class ReadingQuestion:
 
     @property
     def schema(self) -> Mapping[str, object]:
-        """The schema of the answer."""
+        """The JSON schema of the answer's object."""
         return object_schema({self.key: {"enum": list(self.readings)}})
 
     def read(self, reply: str) -> str:

@@ -165,7 +165,7 @@ class Labelled:
         return listed(tools)
 
     def form(self, tools: Sequence[Tool]) -> str:
-        """Say how to write a step."""
+        """Explain how to write a step; without tools only an answer is explained."""
         return (self._call_form if tools else _WITHOUT_TOOLS) + self._answer_form
 
     def parse(self, reply: str) -> Step:
@@ -312,7 +312,7 @@ class Xml:
         return "\n".join(_xml_tools(tools))
 
     def form(self, tools: Sequence[Tool]) -> str:
-        """Say how to write a step."""
+        """Explain how to write a step; without tools only an answer is explained."""
         return (_XML_CALL_FORM if tools else _WITHOUT_TOOLS) + _XML_ANSWER_FORM
 
     def parse(self, reply: str) -> Step:

@@ -68,7 +68,7 @@ class Document:
 
 
 class ObservationStatus(Enum):
-    """What became of a step."""
+    """Whether a step was carried out, and how that ended."""
 
     OK = "ok"
     """The tool answered."""

@@ -75,12 +75,12 @@ class Tool:
         return cls(*define_tool(function, name, description))
 
     def for_run(self, run: "RunContext") -> "Tool":
-        """Return the tool for one run."""
+        """Return the tool for one run, with the function that `per_run` makes, if any."""
         return replace(self, function=self.per_run(run)) if self.per_run else self
 
     @property
     def schema(self) -> dict[str, object]:
-        """The arguments as a JSON schema."""
+        """The arguments as a JSON schema; its title is the name of the tool."""
         return {**self.arguments.schema, "title": self.name}
 
     @property

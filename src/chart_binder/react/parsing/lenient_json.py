@@ -85,7 +85,7 @@ class Scanned:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the last bracket is there."""
+        """Whether the text had the last closing bracket."""
         return _NO_LAST.isdisjoint(self.repairs)
 
 

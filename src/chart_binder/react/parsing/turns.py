@@ -121,7 +121,7 @@ class ReplyTurn:
 
 
 def find_turn(text: str, rules: DialectRules) -> ReplyTurn:
-    """Return the turn in a text."""
+    """Return the turn in a text: its live directives, and where it ends."""
     turn = ReplyTurn(text, rules, len(text))
     tags = find_tags(text)
     turn.thoughts = _thoughts_in(text, tags)
