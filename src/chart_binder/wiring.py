@@ -281,6 +281,21 @@ def stated_sibling(
         return stated_sibling_of(client, bundle, recording_id)
 
 
+def placed_recording(
+    config: Config, bundle: EvidenceBundle, override: OverrideRecord
+) -> "RecordingCandidate | None":
+    """Return the song on the release group of an override, as evidence, if the evidence lacks it.
+
+    Raises `LookupFailedError`.
+    """
+    from chart_binder.musicbrainz.sibling_lookup import placed_recording_of
+
+    if override.crg_mbid is None or override.crg_mbid in bundle.all_ids.ids:
+        return None
+    with _musicbrainz(config) as client:
+        return placed_recording_of(client, bundle, override.crg_mbid, override.rr_mbid)
+
+
 def current_id(config: Config, kind: EntityKind, mbid: str, since: float = 0.0) -> str:
     """Return the id under which MusicBrainz has a record: another one if it was merged.
 
@@ -307,9 +322,10 @@ class MusicBrainzOverrides(Overrides):
     ) -> tuple[OverrideRecord, EvidenceBundle]:
         """Return an override with its current ids, and save these in the store.
 
-        Also return the evidence with the recording that the override calls the same performance.
-        Raises `LookupFailedError` if that recording cannot be looked up. Only ids that the evidence
-        lacks are looked up; an id that cannot be looked up stays as it is.
+        Also return the evidence with the recording that the override calls the same performance,
+        and with the release group that it names. Raises `LookupFailedError` if that recording
+        cannot be looked up. Only ids that the evidence lacks are looked up; an id that cannot be
+        looked up stays as it is.
         """
         from chart_binder.jobs.named_records import with_current_ids  # needed for overrides alone
 
@@ -320,8 +336,18 @@ class MusicBrainzOverrides(Overrides):
         if current != override:
             with open_store(store_url(self._config)) as store:
                 store.overrides.rename(override, current)
+        bundle = self._with_same(current, bundle)
+        try:
+            placed = placed_recording(self._config, bundle, current)
+        except LookupFailedError as error:
+            _log.warning("the release group of an override was not looked up: %s", error)
+            placed = None
+        return current, with_recordings(bundle, [placed] if placed else [])
+
+    def _with_same(self, current: OverrideRecord, bundle: EvidenceBundle) -> EvidenceBundle:
+        """Return the evidence with the recording that a person says is the same performance."""
         if current.same_as is None or current.same_as in bundle.all_ids.ids:
-            return current, bundle
+            return bundle
         try:
             recording = stated_sibling(self._config, bundle, current.same_as)
         except (LookupFailedError, NothingFoundError) as error:
@@ -329,7 +355,7 @@ class MusicBrainzOverrides(Overrides):
                 f"recording {current.same_as}, which a person says is the same performance, could"
                 f" not be looked up: {error}; `canon override remove` takes that back"
             ) from error
-        return current, with_recordings(bundle, [recording])
+        return with_recordings(bundle, [recording])
 
     def of_merged_recording(self, bundle: EvidenceBundle) -> OverrideRecord | None:
         """Return the override for a recording that was merged with one of the evidence.

@@ -28,10 +28,12 @@ Trams | Album | Night Opera | 1975-11-21 GB | tram Night Tram 5:55
 Trams | Album+Compilation | Hits | 2004 GB | again Night Tram 5:20
 Trams | Album | Late Opera | 1976-05-01 GB | late Night Tram 5:20
 Trams | Single | Late Single | 1976 GB | late Night Tram 5:20
+Trams | Album | Early Songs | 1973-03-01 GB | bus Day Bus 3:10
 Others | Album | Covers | 1974-02-01 GB | cover Night Tram 5:55
 """
 AGAIN, LATE, TRAM, COVER = map(id_of, ("again", "late", "tram", "cover"))
 HITS, OPERA, COVERS = map(id_of, ("Hits", "Night Opera", "Covers"))
+OTHER = id_of("Early Songs")
 OPERA_1975 = id_of("Night Opera 1975-11-21 GB")
 UNKNOWN = "99999999-9999-4999-8999-999999999999"
 SITE = "https://musicbrainz.org"
@@ -180,17 +182,38 @@ def test_a_date_that_contradicts_what_is_listed_is_kept_only_on_purpose(
         assert terminal.ended() == 1
 
 
-def test_a_group_that_the_evidence_lacks_brings_its_date_along(
-    canon: Canon, song: Path, alone: dict[str, str]
+def test_a_group_that_the_evidence_lacks_is_read(
+    canon: Canon, song: Path, mb: MusicBrainzStandIn, alone: dict[str, str]
 ) -> None:
+    """Its title and dates are shown, and it is gone when the person names another group."""
+    offline = alone | {"CANON_MUSICBRAINZ__OFFLINE": "true"}
     for release in ((), (f"--rr={OPERA_1975}",)):
         named = (f"--crg={OPERA}", *release)
-        canon("override", "set", song, *named, **alone).must_end(0, "first out    1975-11-21")
-        now = first_of(canon, song, **alone)
-        assert (now["date"], now["year_certain"], now["by"]) == ("1975-11-21", True, "person")
+        canon("override", "set", song, *named, **alone).must_end(0, "its track 'Night Tram' (5:55)")
+        assert canon("override", "list", "--output=json", **alone).line["first_date"] is None
+        for settings in (offline, alone):
+            now = first_of(canon, song, **settings)
+            assert (now["date"], now["year_certain"]) == ("1975-11-21", True)
+            assert now["first_release"]["title"] == "Night Opera"
+            assert (now["crg_mbid"], now["rr_mbid"]) == (OPERA, OPERA_1975)
+            canon("decide", song, **settings).must_end(0, "Night Opera", "1975-11-21")
+            canon("batch", "--frozen", song, **settings).must_end(0)
+        canon("ls", **alone).must_end(0, "Night Opera")
+        canon("override", "set", song, f"--crg={HITS}", **alone).must_end(0)
+        canon("batch", "--frozen", song, **offline)
+        for settings in (offline, alone):
+            now = first_of(canon, song, **settings)
+            assert (now["date"], now["crg_mbid"], now["siblings"]["found"]) == ("2004", HITS, 0)
         canon("override", "remove", song, **alone).must_end(0)
-    canon("override", "set", song, f"--crg={HITS}", **alone).must_end(0)
-    assert canon("override", "list", "--output=json", **alone).line["first_date"] is None
+
+
+def test_the_date_of_a_group_without_the_song_is_kept_as_the_persons(
+    canon: Canon, song: Path, alone: dict[str, str]
+) -> None:
+    named = ("override", "set", song, f"--crg={OTHER}")
+    canon(*named, **alone).must_end(0, "no track of it has the title", "first out    1973-03-01")
+    now = first_of(canon, song, **alone)
+    assert (now["date"], now["year_certain"], now["by"]) == ("1973-03-01", True, "person")
 
 
 def test_later_words_leave_earlier_ones(canon: Canon, song: Path, alone: dict[str, str]) -> None:
@@ -202,10 +225,25 @@ def test_later_words_leave_earlier_ones(canon: Canon, song: Path, alone: dict[st
     assert (now["release_group_mbid"], now["by"]) == (OPERA, "person")
     canon("override", "set", song, "--first=1975-11", **alone).must_end(0, "because there")
     moved = canon("override", "set", song, f"--crg={HITS}", **alone)
-    moved.must_end(0, "the date 1975-11 is dropped with its group")
+    moved.must_end(0, "the date 1975-11 of the earlier override stays", "because there")
     now = first_of(canon, song, **alone)
-    assert (now["crg_mbid"], now["date"], now["year_certain"]) == (HITS, "2004", True)
+    assert (now["crg_mbid"], now["date"], now["year_certain"]) == (HITS, "1975-11", True)
     assert now["by"] == "person"
+
+
+def test_a_later_choice_in_review_leaves_the_date_and_the_reason(
+    canon: Canon, open_song: Path, alone: dict[str, str]
+) -> None:
+    first = ("--first=1975-10", "--reason=the label told me")
+    canon("review", "choose", open_song, *first, **alone).must_end(0, "1975-10 is right")
+    for group in ("C1", "C2"):
+        canon("review", "choose", open_song, group, **alone).must_end(
+            0, "the date 1975-10 of the earlier override stays", "the label told me"
+        )
+        override = canon("override", "list", "--output=json", **alone).line
+        assert (override["first_date"], override["reason"]) == ("1975-10", "the label told me")
+    canon("review", "choose", open_song, "C1", "--reason=mine", **alone).must_end(0, "mine")
+    assert first_of(canon, open_song, **alone)["date"] == "1975-10"
 
 
 @pytest.fixture

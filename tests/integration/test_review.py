@@ -352,8 +352,9 @@ def test_a_proposal_outlives_a_run_without_a_model(canon: Canon, proposed: Path)
 def test_a_candidate_is_chosen_in_one_call(canon: Canon, proposed: Path) -> None:
     for arguments, group, why in (
         (("C1", "--reason", "it came first"), SINGLE, "it came first"),
-        (("C2", "--rr", "C2.R1"), ALBUM, "review"),
-        (("c2",), ALBUM, "accepted in review"),
+        (("C2", "--rr", "C2.R1"), ALBUM, "it came first"),
+        (("c2",), ALBUM, "it came first"),
+        (("c2", "--reason", "the label says so"), ALBUM, "the label says so"),
     ):
         line = canon("review", "choose", proposed, *arguments, "--output=json").line
         assert line["override"]["crg_mbid"] == group

@@ -56,5 +56,6 @@ def test_a_later_override_amends_an_earlier_one() -> None:
     assert said(first_date="1976").amending(there) == said(
         crg_mbid="a", rr_mbid="x", first_date="1976", same_as="s"
     )
-    assert said(crg_mbid="b").amending(there) == said(crg_mbid="b", same_as="s")
+    moved = said(crg_mbid="b", first_date="1975", same_as="s")
+    assert said(crg_mbid="b").amending(there) == moved
     assert said(crg_mbid="b").amending(said(first_date="1975")).first_date == "1975"

@@ -19,8 +19,8 @@ from chart_binder.config import Config
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import with_recordings
 from chart_binder.domain.records import is_new_id, now_utc
-from chart_binder.domain.verdict import PERSON_SAYS, OverrideRecord
-from chart_binder.domain.vocabulary import MBID, RecordingId, bare_id
+from chart_binder.domain.verdict import BY_PERSON, OverrideRecord
+from chart_binder.domain.vocabulary import MBID, RecordingId, bare_id, minutes
 from chart_binder.errors import CanonError, LookupFailedError, NothingFoundError, UsageError
 from chart_binder.files import path_text
 from chart_binder.jobs import named_records, overrides
@@ -141,7 +141,7 @@ def _date_of_new_group(
 def _is_evidence_already(bundle: EvidenceBundle | None, named: overrides.PersonChoice) -> bool:
     """Return whether the same recording is that of the file, or evidence that no person added."""
     recordings = bundle.recording_candidates if bundle else ()
-    known = {bare_id(one.mb_recording_id) for one in recordings if one.because != PERSON_SAYS}
+    known = {bare_id(one.mb_recording_id) for one in recordings if one.because not in BY_PERSON}
     return named.same_as in {*known, named.recording_mbid}
 
 
@@ -300,7 +300,8 @@ def set_override(
     neither artist nor title fits, or a release of another group.
 
     A date later than that of a listed release is asked about, too; --yes or --force keeps it. A
-    group that the evidence lacks brings its date along, unless a listed release is earlier.
+    group that the evidence lacks is read from MusicBrainz, and its track of the song counts with
+    its dates. If it has no such track, its date is kept as yours, unless a listed one is earlier.
 
     Exit status: 0 the override is kept; 1 no recording was found, what was named does not fit, or
     the same recording cannot be looked up; 2 what was named is neither a file nor an id, or is no
@@ -333,7 +334,8 @@ def _override_for(
 ) -> tuple[OverrideRecord, tuple[str, ...]]:
     """Return the override for what a person names, with notes. Raises `CanonError`.
 
-    A group that the evidence lacks brings its date along unless a person gave one.
+    A group that the evidence lacks is looked up. If it has no track of the song, its date counts
+    unless a person gave one.
     """
     flags = {"asks": asks(session, yes=yes), "force": force, "yes": yes}
     named, notes = name_records(session.config, bundle, named, **flags)
@@ -343,9 +345,18 @@ def _override_for(
         return kept, notes
     if named.crg_mbid:
         named_records.require_home(bundle, named.crg_mbid, named.rr_mbid)
+    try:
+        track = wiring.placed_recording(session.config, bundle, kept)
+    except LookupFailedError:  # a note says so already
+        track = None
+    if track:
+        length = minutes(track.length_ms) if track.length_ms else "length unknown"
+        return kept, (*notes, f"its track {track.title!r} ({length}) counts as the recording")
     if not kept.amending(session.overrides.get(recording)).first_date:
         date = _date_of_new_group(session.config, bundle, named)
         kept = msgspec.structs.replace(kept, first_date=date)
+        if date:
+            notes = (*notes, f"no track of it has the title: its date {date} is kept as yours")
     return kept, (*notes, *overrides.unknown_ids(bundle, kept))
 
 
@@ -367,10 +378,7 @@ def _keep(
         again = [*overrides.to_decide_again(store, kept)]
         if not is_dry:
             store.overrides.put(kept)
-    if before and before.first_date and not kept.first_date:
-        dropped = f"the date {before.first_date} is dropped with its group: --first keeps a date"
-        notes = (*notes, dropped)
-    notes = (*subject.notes, *notes, *again)
+    notes = (*subject.notes, *notes, *overrides.parts_left(kept, before), *again)
     lines = list(override_lines(kept, overrides.OverrideEffect(bundle=subject.bundle)))
     if before:
         lines += output.labelled("in place of", _summary(before))

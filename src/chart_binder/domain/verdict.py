@@ -92,6 +92,9 @@ Verdict: TypeAlias = Decided | Open
 
 PERSON_SAYS = "a person says so"
 """The reason why a recording is a sibling, or a date counts, if a person said so."""
+PERSON_PLACES = "a person says that the recording belongs to its release group"
+"""The reason why a track of a release group that a person names is a sibling."""
+BY_PERSON = frozenset((PERSON_SAYS, PERSON_PLACES))
 
 
 class SaidBy(StrEnum):
@@ -194,17 +197,17 @@ class OverrideRecord(msgspec.Struct, frozen=True):
     def amending(self, before: "OverrideRecord | None") -> "OverrideRecord":
         """Return a copy with the values that only an earlier override for the recording has.
 
-        The release, date and reason of another release group are not copied.
+        The release of another release group is not copied.
         """
         if before is None:
             return self
         moves = self.crg_mbid and before.crg_mbid not in (None, self.crg_mbid)
-        rr, date = (None, None) if moves else (before.rr_mbid, before.first_date)
+        rr = None if moves else before.rr_mbid
         return msgspec.structs.replace(
             self,
             crg_mbid=self.crg_mbid or before.crg_mbid,
             rr_mbid=self.rr_mbid or rr,
-            first_date=self.first_date or date,
+            first_date=self.first_date or before.first_date,
             same_as=self.same_as or before.same_as,
-            reason=self.reason or ("" if moves else before.reason),
+            reason=self.reason or before.reason,
         )

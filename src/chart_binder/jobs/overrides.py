@@ -20,7 +20,7 @@ from chart_binder.domain.records import (
     local_time,
     now_utc,
 )
-from chart_binder.domain.verdict import PERSON_SAYS, OverrideRecord
+from chart_binder.domain.verdict import BY_PERSON, OverrideRecord
 from chart_binder.domain.vocabulary import (
     MBID,
     RecordingId,
@@ -45,6 +45,7 @@ ACCEPTED = "the model's answer, accepted in review"
 CHOSEN = "chosen in review"
 _MAX_FILES_NAMED = 3
 SAID = "said in review"
+_OUR_REASONS = (ACCEPTED, CHOSEN, SAID)
 _NO_MBID = "{}{!r} is not a MusicBrainz id (a UUID)"
 
 
@@ -234,6 +235,16 @@ def to_decide_again(store: "Store", override: OverrideRecord) -> Iterator[str]:
         yield f"{DECIDE_AGAIN}: {files}"
 
 
+def parts_left(new: OverrideRecord, before: OverrideRecord | None) -> Iterator[str]:
+    """Yield a remark on what stays of an earlier override although the group changes."""
+    if before is None or new.crg_mbid in (None, before.crg_mbid):
+        return
+    if new.first_date and new.first_date == before.first_date:
+        yield f"the date {new.first_date} of the earlier override stays; --first replaces it"
+    if new.reason and new.reason == before.reason:
+        yield f"the reason {new.reason!r} of the earlier override stays; --reason replaces it"
+
+
 def follows(record: DecisionRecord, set_at_utc: str) -> bool:
     """Return whether a decision follows the override that was set at that time."""
     with suppress(DamagedRecordError):
@@ -275,13 +286,16 @@ def _new_override(
     for mbid in filter(None, (override.crg_mbid, override.rr_mbid, override.same_as)):
         if not MBID.fullmatch(mbid):
             raise CanonError(_NO_MBID.format(f"{case.path}: ", mbid))
-    return override.amending(store.overrides.all().get(override.recording_mbid))
+    before = store.overrides.all().get(override.recording_mbid)
+    if before and before.reason not in ("", *_OUR_REASONS) and reason in _OUR_REASONS:
+        override = msgspec.structs.replace(override, reason="")  # the person's own stays
+    return override.amending(before)
 
 
 def _recording_of(case: ReviewCase, crg: str | None, recording: str | None) -> RecordingId:
     """Return the named recording, or else the only one on the group. Raises `CanonError`."""
     possible = sorted_recordings(case.bundle).possible if case.bundle else ()
-    candidates = [candidate for candidate in possible if candidate.because != PERSON_SAYS]
+    candidates = [candidate for candidate in possible if candidate.because not in BY_PERSON]
     if recording is None:
         matches = [
             candidate
@@ -400,6 +414,7 @@ def _replacements(
     for old in replaced:
         others = _other_files(store, case, old) if _contradicts(new, old) else ""
         yield f"in place of {_override_text(case, old)}{others}"
+    yield from parts_left(new, current)
 
 
 def _contradicts(new: OverrideRecord, old: OverrideRecord) -> bool:

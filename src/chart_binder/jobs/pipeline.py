@@ -25,6 +25,7 @@ from chart_binder.domain.evidence_json import evidence_hash, with_recordings
 from chart_binder.domain.records import DecisionRecord
 from chart_binder.domain.tags import artifact_of
 from chart_binder.domain.verdict import (
+    BY_PERSON,
     PERSON_SAYS,
     Decided,
     Open,
@@ -121,8 +122,8 @@ class Overrides:
     ) -> tuple[OverrideRecord, EvidenceBundle]:
         """Return an override under the ids that MusicBrainz has now, and the evidence for it.
 
-        The evidence gets the recording that the override says is the same performance. Here both
-        stay as they are. Raises `CanonError`.
+        The evidence gets the recording that the override says is the same performance, and the
+        release group that it names. Here both stay as they are. Raises `CanonError`.
         """
         return override, bundle
 
@@ -435,7 +436,8 @@ def _apply_override(
     recordings = tuple(
         recording
         for recording in bundle.recording_candidates
-        if recording.because != PERSON_SAYS or recording.mb_recording_id == same_as
+        if recording.because not in BY_PERSON
+        or (recording.because == PERSON_SAYS and recording.mb_recording_id == same_as)
     )
     if len(recordings) < len(bundle.recording_candidates):
         bundle = replace(bundle, recording_candidates=recordings)
@@ -471,7 +473,7 @@ def recordings_meant(bundle: EvidenceBundle) -> set[str]:
     candidates = (
         recording.mb_recording_id
         for recording in sorted_recordings(bundle).possible
-        if recording.because != PERSON_SAYS
+        if recording.because not in BY_PERSON
     )
     ids = (*candidates, bundle.tags.get("recording_mbid"))
     return {mbid.strip().casefold() for mbid in ids if mbid}

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from chart_binder.domain.dates import LAST_DAY
 from chart_binder.domain.evidence import EvidenceBundle, Provenance, RecordingCandidate
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.verdict import PERSON_SAYS
+from chart_binder.domain.verdict import PERSON_PLACES, PERSON_SAYS
 from chart_binder.domain.vocabulary import ArtistId, RecordingId, ReleaseGroupId, isrc
 from chart_binder.errors import LookupFailedError, NothingFoundError
 from chart_binder.musicbrainz import web_service as ws
@@ -462,6 +462,33 @@ def stated_sibling_of(
         raise NothingFoundError(f"{described(recording)} is on no release")
     candidate = candidate_of(recording, releases, bundle.performer.country)
     return replace(candidate, relation=SIBLING, because=PERSON_SAYS)
+
+
+def placed_recording_of(
+    client: Client, bundle: EvidenceBundle, group_id: ReleaseGroupId, release_id: str | None
+) -> RecordingCandidate | None:
+    """Return the recording of the song on a group that a person names, as a sibling.
+
+    It is a track with the song's title, preferably of the release, with the nearest length; other
+    groups are left out. Return None if there is none. Raises `LookupFailedError`.
+    """
+    ours = [one for one in bundle.recording_candidates if not one.is_sibling]
+    titles = {
+        title_key(title) for title in (bundle.recording_title, *(x.title for x in ours)) if title
+    }
+    length = next((one.length_ms for one in ours if one.length_ms), 0)
+    tracks = [
+        (release.id != release_id, abs((recording.length_ms or 0) - length), recording)
+        for release in client.releases_with(group_id)[0]
+        for recording in (track.recording for track in release.tracks)
+        if recording and recording.title and title_key(recording.title) in titles
+    ]
+    if not tracks:
+        return None
+    recording = min(tracks, key=lambda track: track[:2])[2]
+    releases = [it for it in client.releases_of(recording.id) if it.release_group.id == group_id]
+    candidate = candidate_of(recording, releases, bundle.performer.country)
+    return replace(candidate, relation=SIBLING, because=PERSON_PLACES)
 
 
 def _recordings_named(client: Client, kind: str, mbid: str) -> tuple[list[Recording], str, str]:
