@@ -238,7 +238,9 @@ def test_a_later_choice_in_review_leaves_the_date_and_the_reason(
     canon("review", "choose", open_song, *first, **alone).must_end(0, "1975-10 is right")
     for group in ("C1", "C2"):
         canon("review", "choose", open_song, group, **alone).must_end(
-            0, "the date 1975-10 of the earlier override stays", "the label told me"
+            0,
+            "the date 1975-10 of the earlier override stays",
+            "the reason 'the label told me' of the earlier override stays",
         )
         override = canon("override", "list", "--output=json", **alone).line
         assert (override["first_date"], override["reason"]) == ("1975-10", "the label told me")
@@ -394,3 +396,21 @@ def test_an_accepted_proposal_keeps_its_verified_day(canon: Canon, home: Path) -
         now = first_of(canon, song, **asking(mb))
         assert (now["date"], now["by"], now["decided_by"]) == ("1975-10-31", "person", "override")
         canon("write", song).must_end(0)
+
+
+def test_a_dry_run_creates_no_store(
+    canon: Canon, home: Path, song: Path, alone: dict[str, str]
+) -> None:
+    canon("--version")  # its streams are files of the home
+    before = sorted(home.rglob("*"))
+    for command, status in (
+        (("batch", song, "--dry-run"), 0),
+        (("batch", song, "--estimate"), 0),
+        (("override", "set", song, "--first=1975", "--dry-run"), 0),
+        (("override", "remove", song, "--dry-run"), 1),
+        (("review", "keep", song, "--dry-run"), 1),
+        (("undo", "--dry-run"), 1),
+        (("forget", song, "--dry-run"), 0),
+    ):
+        assert canon(*command, **alone).status == status, command
+        assert sorted(home.rglob("*")) == before, command

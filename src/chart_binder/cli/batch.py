@@ -78,7 +78,10 @@ class _Duration(click.ParamType[float]):
 @options.flag("--write", "Write tags where that is allowed.")
 @options.tag_options
 @options.save_options
-@options.flag("--dry-run", "Decide, but store no decision and write no tag.")
+@options.flag(
+    "--dry-run",
+    "Decide, but write nothing: answers of MusicBrainz are kept in a store that exists.",
+)
 @options.option(
     "--report FILE", "Write a line of JSON for every file of the run.", type=options.PATH
 )
@@ -161,6 +164,8 @@ def batch(
         )
     wanted = _options(session.config, **flags)
     wanted.check()
+    if estimate or wanted.dry_run:
+        session.create_no_store()
     if estimate:
         return _estimate(session, paths, wanted)
     with progress.exit_on_interrupt(), metrics_file(metrics) as measured:

@@ -186,6 +186,8 @@ def forget(session: options.Session, paths: tuple[str, ...], *, dry_run: bool) -
     Exit status: 0, or 2 bad usage.
     """
     named = [path_bytes(path) for path in options.named_paths(paths)]
+    if dry_run:
+        session.create_no_store()
     with session.open_store() as store:
         forgotten = store.decisions.forget(named, is_dry=dry_run)
     done = "would be taken" if dry_run else "taken"

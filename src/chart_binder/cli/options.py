@@ -5,7 +5,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -81,6 +81,20 @@ class Session:
         from chart_binder.wiring import store_url
 
         return open_store(store_url(self.config))
+
+    def create_no_store(self) -> None:
+        """If there is no store yet, use a temporary one until the command ends."""
+        from tempfile import TemporaryDirectory
+
+        from chart_binder.store import exists
+        from chart_binder.wiring import store_url
+
+        config = self.config
+        if not exists(store_url(config)):
+            folder = click.get_current_context().with_resource(TemporaryDirectory())
+            store = config.store.model_copy(update={"url": f"sqlite:///{folder}/canon.db"})
+            config = config.model_copy(update={"store": store})
+            self.settings = replace(self.settings, config=config)
 
     def show(self, value: object, lines: Iterable[str]) -> None:
         """Print a result: the value as a line of JSON, or the lines, as the call asks for."""

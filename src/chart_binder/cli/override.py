@@ -248,7 +248,9 @@ def read_label(labels: Labels, written: str, entity: str) -> str:
 
 
 _NOT_KEPT = "not kept: --dry-run"
-_dry_option = options.flag("--dry-run", "is_dry", "Say what would be done, and do nothing.")
+_dry_option = options.flag(
+    "--dry-run", "is_dry", "Say what would be done; store at most what was looked up."
+)
 _SUBJECT = click.argument("name", metavar="PATH_OR_ID", type=options.PATH)
 
 
@@ -311,6 +313,8 @@ def set_override(
         raise UsageError("say what is right: --crg, --first or --same-as")
     if rr and not crg:
         raise UsageError("--rr names a release of what --crg names: give both")
+    if is_dry:
+        session.create_no_store()
     group = options.read_mbid(crg, "release-group") if crg is not None else None
     release = options.read_mbid(rr, "release") if rr is not None else None
     subject = _decision(session, name) or _look_up(
@@ -431,6 +435,8 @@ def remove(session: options.Session, name: str, *, is_dry: bool) -> None:
 
     Exit status: 0, 1 none is kept for what was named, 2 that is neither a file nor an id.
     """
+    if is_dry:
+        session.create_no_store()
     kept = _override_named(session, name, session.overrides)
     with session.open_store() as store:
         decisions = overrides.decisions_by_override(store, kept)

@@ -119,7 +119,9 @@ _SHOWN_REASON = _REASON("Why, in your words: shown with the decision.", default=
 _RR = options.option("--rr", "The release: a label (C2.R1), an id or an address.")
 
 
-_dry_option = options.flag("--dry-run", "is_dry", "Say what would be kept, and keep nothing.")
+_dry_option = options.flag(
+    "--dry-run", "is_dry", "Say what would be kept; store at most what was looked up."
+)
 _override_options = options.together(
     options.option("--recording ID", "Which recording is meant, where several may be."),
     options.flag(
@@ -356,6 +358,8 @@ def _give(
     **arguments: Any,
 ) -> None:
     notes: tuple[str, ...] = ()
+    if is_dry:
+        session.create_no_store()
     with session.open_store() as store:
         case = find_case(store, name)
         if written:

@@ -367,6 +367,8 @@ def undo(
     Preview: canon undo --dry-run. Apply: canon undo.
     """
     moment = _moment(since) if since else None
+    if dry_run:
+        session.create_no_store()
     results = TagResults(
         session.as_json, dry_run, session.verbosity > 0, is_undo=True, is_quiet=session.quiet
     )
