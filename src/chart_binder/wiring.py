@@ -17,7 +17,7 @@ from chart_binder.domain.evidence_json import with_recordings
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import EntityKind, RecordingId, ReleaseGroupId, ReleaseId
-from chart_binder.errors import LookupFailedError, NothingFoundError, UsageError
+from chart_binder.errors import CanonError, LookupFailedError, NothingFoundError, UsageError
 from chart_binder.files import absolute_path, path_text
 from chart_binder.jobs import pipeline as stages
 from chart_binder.jobs.decision import EXIT_STATUS, Decision
@@ -323,7 +323,7 @@ class MusicBrainzOverrides(Overrides):
         """Return an override with its current ids, and save these in the store.
 
         Also return the evidence with the recording that the override calls the same performance,
-        and with the release group that it names. Raises `LookupFailedError` if that recording
+        and with the release group that it names. Raises `CanonError` if that recording is gone or
         cannot be looked up. Only ids that the evidence lacks are looked up; an id that cannot be
         looked up stays as it is.
         """
@@ -351,7 +351,8 @@ class MusicBrainzOverrides(Overrides):
         try:
             recording = stated_sibling(self._config, bundle, current.same_as)
         except (LookupFailedError, NothingFoundError) as error:
-            raise LookupFailedError(
+            kind = LookupFailedError if isinstance(error, LookupFailedError) else CanonError
+            raise kind(
                 f"recording {current.same_as}, which a person says is the same performance, could"
                 f" not be looked up: {error}; `canon override remove` takes that back"
             ) from error

@@ -201,6 +201,7 @@ def test_a_batch_after_writing_counts_no_track_as_older_than_its_tags(
 
 
 def test_a_dry_run_decides_and_leaves_no_trace(canon: Canon, library: Path, home: Path) -> None:
+    canon("ls")  # creates the store
     before = {path: path.read_bytes() for path in library.rglob("*.flac")}
     ran, _ = batch(canon, library, "--dry-run", "--write", "--output=json")
     assert ran.status == 0, ran.err

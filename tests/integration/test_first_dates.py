@@ -280,6 +280,7 @@ def test_review_takes_a_date_a_record_and_a_recording(
     for named, said in (
         ((), "say what is right"), (("--there", "--first=1975"), "are about CANDIDATE"),
         ((OPERA, "--there", "--first=1970"), "both say the date"),
+        (("C1.R1", "--rr=C2.R1"), "C1.R1 and --rr C2.R1 are two releases"),
         (("--first=2999",), "in the future"),
     ):  # fmt: skip
         canon("review", "choose", open_song, *named, **alone).must_end(2, said)
@@ -414,3 +415,16 @@ def test_a_dry_run_creates_no_store(
     ):
         assert canon(*command, **alone).status == status, command
         assert sorted(home.rglob("*")) == before, command
+
+
+def test_a_named_recording_that_musicbrainz_has_no_more_is_no_failure_of_a_service(
+    canon: Canon, song: Path, alone: dict[str, str]
+) -> None:
+    canon("override", "set", song, f"--same-as={TRAM}", **alone).must_end(0)
+    canon("decide", song, **alone).must_end(0)
+    with MusicBrainzStandIn(world(WORLD.replace("tram Night Tram", "gone Night Tram"))) as later:
+        settings = alone | asking(later)
+        ran = canon("batch", song, "--refresh", **settings)
+        ran.must_end(1, f"MusicBrainz knows no recording {TRAM}", "`canon override remove`")
+    for words in ("earlier", "may succeed later", "canon doctor"):
+        assert words not in ran.out

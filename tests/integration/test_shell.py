@@ -56,6 +56,7 @@ def test_words_are_completed_by_what_is_there(canon: Canon) -> None:
         ("canon tools run web_f", ["web_fetch"]),
         ("canon telepathy --off", ["--offline"]),
         ("canon batch --only undecided,unm", ["undecided,unmatched"]),
+        ("canon batch --only unmatched,un", ["unmatched,undecided", "unmatched,unreadable"]),
         ("canon review list --state rev", ["review"]),
         ("canon ls a", ["artist:", "album:"]),
         ("canon ls artist:", []),

@@ -222,7 +222,8 @@ def completed(
 def completions(begun: str, names: Iterable[str]) -> Iterator[str]:
     """Yield what a word may become whose last part, behind a comma, begins one of the names."""
     before, comma, last = begun.rpartition(",")
-    return (f"{before}{comma}{name}" for name in names if name.startswith(last))
+    new = (name for name in names if name not in before.split(","))
+    return (f"{before}{comma}{name}" for name in new if name.startswith(last))
 
 
 def _policies() -> Iterable[str]:

@@ -285,10 +285,7 @@ def choose_candidate(
         raise UsageError("--there and --first both say the date: give one of them")
 
     def written(case: ReviewCase) -> overrides.PersonChoice:
-        crg, release = (
-            read_record(session.config, case.labels, candidate) if candidate else (None, None)
-        )
-        release = read_label(case.labels, rr, "release") if rr else release
+        crg, release = _record(session, case, candidate, rr) if candidate else (None, None)
         return overrides.PersonChoice(crg, release, first_date, same_as, _recording(recording))
 
     said = (candidate, first_date, same_as and f"the same as {same_as}")
@@ -322,11 +319,21 @@ def reject_proposal(
         raise UsageError("--rr names a release of what --crg names: give both")
 
     def written(case: ReviewCase) -> overrides.PersonChoice:
-        group, release = read_record(session.config, case.labels, crg) if crg else (None, None)
-        release = read_label(case.labels, rr, "release") if rr else release
+        group, release = _record(session, case, crg, rr) if crg else (None, None)
         return overrides.PersonChoice(group, release, recording_mbid=_recording(recording))
 
     _give(session, name, "rejected", overrides.reject, reason, written, **flags)
+
+
+def _record(
+    session: options.Session, case: ReviewCase, candidate: str, rr: str | None
+) -> tuple[str, str | None]:
+    """Return the release group and release named. Raises `UsageError` for two releases."""
+    group, release = read_record(session.config, case.labels, candidate)
+    named = read_label(case.labels, rr, "release") if rr else release
+    if release not in (None, named):
+        raise UsageError(f"{candidate} and --rr {rr} are two releases: name one of them")
+    return group, named
 
 
 def _recording(written: str | None) -> str | None:
