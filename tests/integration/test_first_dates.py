@@ -354,6 +354,19 @@ def test_a_verdict_that_somebody_else_replaced_is_not_taken_back(
     assert canon("override", "list", "--output=json", **alone).lines == [theirs]
 
 
+def test_a_verdict_is_not_taken_back_below_a_newer_one_without_an_override(
+    canon: Canon, home: Path, environment: dict[str, str], open_song: Path, alone: dict[str, str]
+) -> None:
+    with walking(home, environment | alone, "review", "walk") as terminal:
+        terminal.until("? keys")
+        terminal.press(("k", "kept out of the queue"))
+        canon("review", "reject", open_song, "--reason=theirs").must_end(0)
+        terminal.press(("u", "changed since, so nothing is taken back"))
+        assert terminal.ended() == 0
+    verdict = canon("review", "show", open_song, "--output=json").line["verdict"]
+    assert (verdict["verdict"], verdict["reason"]) == ("reject", "theirs")
+
+
 def test_a_file_that_was_forgotten_meanwhile_is_not_judged(
     canon: Canon, home: Path, environment: dict[str, str], open_song: Path, alone: dict[str, str]
 ) -> None:

@@ -499,7 +499,7 @@ class Walk:
         self.done = [one for one in self.done if one is not given]
         if not is_unchanged:
             path = path_text(given.case.path)
-            return self._say(f"{path}: its override was changed since, so nothing is taken back")
+            return self._say(f"{path}: its verdict was changed since, so nothing is taken back")
         if case and case.record.id != given.case.record.id:
             self.again.append((case, False))
         self.again.append((given.case, True))

@@ -210,6 +210,13 @@ def _is_equal(decision: Any, other: Any) -> sa.ColumnElement[bool]:
     )
 
 
+def _has_newer(connection: sa.Connection, records: Sequence[VerdictRecord]) -> bool:
+    """Return whether a decision of verdicts has a newer one."""
+    decided = verdicts.c.decision_id.in_({record.decision_id for record in records})
+    newest = connection.scalar(sa.select(sa.func.max(verdicts.c.at_utc)).where(decided))
+    return newest is not None and newest > max(record.at_utc for record in records)
+
+
 class SavedVerdicts(msgspec.Struct, frozen=True):
     """Saved verdicts and override, and what they replaced: `before` and `verdicts_before`."""
 
@@ -256,7 +263,7 @@ class Verdicts(StorePart):
     def take_back(self, saved: SavedVerdicts) -> bool:
         """Restore in one transaction what was stored before `save`.
 
-        If an override was changed since, change nothing and return false.
+        If an override was changed or a newer verdict given since, change nothing and return false.
         """
         expected = {saved.override.recording_mbid: saved.override} if saved.override else {}
         recordings = {*expected, *(override.recording_mbid for override in saved.before)}
@@ -264,7 +271,7 @@ class Verdicts(StorePart):
         with self._database.writing() as connection:
             rows = connection.execute(wanted).all()
             current = [self._database.read(OverrideRecord, row) for row in rows]
-            if current != [*expected.values()]:
+            if current != [*expected.values()] or _has_newer(connection, saved.verdicts):
                 return False
             for verdict in saved.verdicts:
                 same = (
