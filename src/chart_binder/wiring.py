@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from chart_binder.store import Store
 
 _MODEL_IS_OFF = (
-    "no model was asked; `canon config set llm.enabled true` lets one look into it, and"
-    " `canon doctor` says whether it is ready"
+    "no language model was asked; `canon doctor` says how to set one up, and"
+    " `canon config set llm.enabled true` turns it on"
 )
 _MAX_RELEASES = 64
 """The releases, with their tracks, that stay in memory: the files of an album are on few."""

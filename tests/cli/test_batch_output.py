@@ -86,7 +86,7 @@ def test_a_metrics_folder_that_is_removed_is_reported_once(
         for _ in range(3):
             metrics.written_at -= 6
             metrics.update(result(1))
-    assert capsys.readouterr().err.count("No such file or directory; goes on") == 1
+    assert capsys.readouterr().err.count("No such file or directory; the run goes on") == 1
 
 
 def test_the_metrics_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_summary_gives_one_example_of_each_failure_and_counts_what_was_spent()
         "reasons        'a/1.flac' is empty (and 11 others alike)",
     ]
     assert lines[-2:] == [
-        "               (`--report FILE` has every one of them)",
+        "               (`--report FILE` has all of them)",
         "run            r1 (`canon runs show` has it all)",
     ]
     text = " ".join(" ".join(lines).split())  # whatever the terminal's width

@@ -162,7 +162,7 @@ def test_audio_is_never_written_over(canon: Canon, library: Path, home: Path, op
     before = song.read_bytes()
     for place in (song, home / "link", home / "video.MP4"):
         ran = canon("batch", library, option, place)
-        assert (ran.status, "so audio is called" in ran.err) == (2, True)
+        assert (ran.status, "an audio file is never replaced" in ran.err) == (2, True)
     assert song.read_bytes() == before
     assert not (home / "video.MP4").exists()
 
@@ -209,7 +209,7 @@ def test_a_dry_run_decides_and_leaves_no_trace(canon: Canon, library: Path, home
     assert {path: path.read_bytes() for path in library.rglob("*.flac")} == before
     assert decided(home) == 0
     assert in_store(home, "SELECT * FROM runs") == []
-    assert "run            dry run: nothing was kept or written\n" in ran.err
+    assert "run            dry run: nothing was stored or written\n" in ran.err
     assert "canon runs show" not in ran.err
 
 
@@ -460,5 +460,5 @@ def test_a_case_left_open_by_a_failed_search_is_asked_again(canon: Canon, home: 
 
 def test_a_report_that_cannot_be_written_on_ends_there(canon: Canon, library: Path) -> None:
     canon("batch", library, "--report", "/dev/full", "--offline").must_end(
-        1, "--report /dev/full: No space left on device; it ends here", "files"
+        1, "--report /dev/full: No space left on device; the report ends here", "files"
     )

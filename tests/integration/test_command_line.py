@@ -229,7 +229,7 @@ def test_demo_decides_one_file_by_rules_and_one_by_the_recorded_model(canon: Can
     ran = canon("demo", "--full")
     assert ran.err == "next: canon decide FOLDER\n"
     ran.must_end(
-        0, "CRG:SINGLE_TRUE_PREMIERE: decides", "8cm CD", "web_fetch https://sevens.example/",
+        0, "CRG:SINGLE_TRUE_PREMIERE: see above", "8cm CD", "web_fetch https://sevens.example/",
         "Released | 31 October 1975", "led to that album 21 days later",
     )  # fmt: skip
     for columns in ("80", "100"):

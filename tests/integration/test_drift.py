@@ -35,14 +35,14 @@ def test_other_rules_make_other_decisions(canon: Canon, song: Path, home: Path) 
     still = canon("drift")
     assert (still.status, still.out, still.err) == (0, "1 unchanged\n", "")
     ran = canon("drift", song, COLUMNS="60", **NO_LEAD).must_end(
-        3, "would differ: by rules", f"- {ALBUM}", f"+ {SINGLE}", "next: canon batch --frozen"
+        3, "would differ: by rules", "next: canon batch --frozen"
     )
-    assert "Bohemian Rhapsody (Single)" in " ".join(ran.out.split())
+    assert "-> Bohemian Rhapsody (Single)" in " ".join(ran.out.split())
     (line,) = canon("--output=json", "drift", **NO_LEAD).lines
     assert (line["state"], line["causes"]) == ("differs", ["rules"])
     assert (line["old"]["crg_mbid"], line["new"]["crg_mbid"]) == (ALBUM, SINGLE)
     assert in_store(home, "SELECT count(*) FROM decisions") == [(1,)], "nothing is stored"
-    canon("drift", song.with_name("nothing.flac")).must_end(1, "no decision is stored")
+    canon("drift", song.with_name("nothing.flac")).must_end(1, "does not exist")
 
 
 def test_a_frozen_batch_makes_the_decisions_that_were_listed(canon: Canon, song: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_frozen_batch_makes_the_decisions_that_were_listed(canon: Canon, song:
     canon("drift", **NO_LEAD).must_end(0, "1 unchanged")
     (line,) = canon("write", song, "--policy=note", "--output=json").lines
     assert line["crg_mbid"] == SINGLE
-    canon("drift", song).must_end(3, f"+ {ALBUM}")  # the other way round
+    canon("drift", song).must_end(3, "(Single) -> A Night at the Opera (Album)")
 
 
 def test_an_override_makes_a_decision_that_later_rules_leave(canon: Canon, song: Path) -> None:
@@ -70,7 +70,7 @@ def test_another_first_date_is_a_difference(canon: Canon, song: Path, home: Path
     in_store(home, "UPDATE decisions SET document = replace(document, '1975-10-31', '1976-01-01')")
     in_store(home, "UPDATE decisions SET document = CAST(document AS BLOB)")
     canon("drift").must_end(0, "1 unchanged")  # no batch decides it again by the same rules
-    canon("drift", **NEW_RULES).must_end(3, "first release - 1976-01-01", "+ 1975-10-31")
+    canon("drift", **NEW_RULES).must_end(3, "first release  1976-01-01 -> 1975-10-31")
 
 
 def test_a_file_that_is_gone_is_counted(canon: Canon, song: Path) -> None:
@@ -136,15 +136,6 @@ def test_drift_says_what_a_frozen_batch_does_about_each_file(
             "field": "state", "old": [], "new": ["decided"],
         }  # fmt: skip
         assert "is damaged" in listed[str(home / name)]["why"]
-
-
-@pytest.mark.parametrize("word", ["list", "accept", "keep", "pin", "unpin"])
-def test_a_word_that_was_a_command_is_no_path(canon: Canon, home: Path, word: str) -> None:
-    (home / "work" / word).mkdir()
-    for more in ((), (home,)):
-        ran = canon("drift", word, *more).must_end(2, f"drift {word}: ", f"is ./{word}")
-        assert "`canon " in ran.err
-    canon("drift", f"./{word}").must_end(1, "no decision is stored")
 
 
 def test_what_a_model_would_be_asked_about_is_counted(canon: Canon, home: Path) -> None:

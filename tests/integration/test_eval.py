@@ -111,4 +111,4 @@ def test_a_file_without_a_case_is_an_error(canon: Canon, home: Path) -> None:
     for output in ("text", "json"):
         ran = canon("eval", empty, f"--output={output}")
         assert (ran.status, ran.out) == (1, "")
-        assert f"{empty}: holds no case, so there is nothing to score" in ran.err
+        assert f"{empty}: no case to score" in ran.err

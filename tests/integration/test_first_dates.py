@@ -87,7 +87,7 @@ def test_a_date_by_a_person_holds_everywhere_until_it_is_removed(
     ]
     assert now["decided_by"] != "override"
     canon("drift", song, **alone).must_end(0)
-    canon("batch", song, **alone).must_end(0 if now["state"] == "decided" else 3, "decided before")
+    canon("batch", song, **alone).must_end(0 if now["state"] == "decided" else 3, "unchanged since")
     canon("explain", song, **alone).must_end(
         0 if now["state"] == "decided" else 3, "certain: a person says so: the label"
     )
@@ -135,7 +135,7 @@ def test_a_recording_that_cannot_be_looked_up_is_an_error(
     for named, said in (
         (UNKNOWN, "MusicBrainz knows no recording"),
         (COVER, "another artist"),
-        (AGAIN, f"the evidence has recording {AGAIN} already"),
+        (AGAIN, f"recording {AGAIN} and its"),
     ):
         canon("override", "set", song, f"--same-as={named}", **alone).must_end(1, said)
     mb.behave = lambda _, request, honest: BUSY if TRAM in request.target else honest
@@ -168,17 +168,17 @@ def test_a_date_that_contradicts_what_is_listed_is_kept_only_on_purpose(
     told: str,
 ) -> None:
     call = ("override", "set", "song.flac", *named)
-    canon(*call, **alone).must_end(1, told, "keep it all the same with --force")
+    canon(*call, **alone).must_end(1, told, "store it anyway with --force")
     assert canon("override", "list", "--output=json", **alone).lines == []
     for sure in ("--yes", "--force"):
-        canon(*call, sure, **alone).must_end(0, told, "kept all the same")
+        canon(*call, sure, **alone).must_end(0, told, "stored anyway")
         canon("override", "remove", song, **alone).must_end(0)
     with walking(home, environment | alone, *call, "--dry-run") as terminal:
         if "--first=1990" in named:
-            terminal.until("keep it?")
+            terminal.until("store it?")
             terminal.enter("y", "")
-        terminal.until("keep it all the same?")
-        terminal.enter("n", "nothing was kept")
+        terminal.until("store it anyway?")
+        terminal.enter("n", "nothing was stored")
         assert terminal.ended() == 1
 
 
@@ -314,21 +314,23 @@ def test_the_keys_of_a_walk(
     canon: Canon, home: Path, environment: dict[str, str], open_song: Path, alone: dict[str, str]
 ) -> None:
     with walking(home, environment | alone, "review", "walk") as terminal:
-        assert "d date, w where, = same as" in " ".join(terminal.until("? keys").split())
+        assert "d first date, w it came out there, = same performance as" in " ".join(
+            terminal.until("? keys").split()
+        )
         terminal.press(("d", "when it first came out"))
         terminal.enter("2999", "2999 is in the future")
-        terminal.enter("", "no date is kept")
+        terminal.enter("", "no date is stored")
         terminal.press(("w", "where it first came out"))
         terminal.enter(OPERA_1975, "the release 'Night Opera' by 'Trams', GB, 1975-11-21")
-        terminal.until("keep it?")
-        terminal.enter("", "nothing was kept")
-        terminal.enter("", "no record is kept")
+        terminal.until("store it?")
+        terminal.enter("", "nothing was stored")
+        terminal.enter("", "no record is stored")
         terminal.press(("=", "the id or address of the recording"))
         terminal.enter(COVER, "another artist")
-        terminal.enter("", "nothing was kept")
+        terminal.enter("", "nothing was stored")
         terminal.enter("", "no recording is kept")
         terminal.press(("w", "where it first came out"))
-        terminal.enter(OPERA, "keep it?")
+        terminal.enter(OPERA, "store it?")
         terminal.enter("y", "first out")
         terminal.press(("u", "taken back"))
         terminal.press(("d", "when it first came out"))
@@ -382,14 +384,14 @@ def test_on_a_terminal_what_was_looked_up_is_asked_about(
 ) -> None:
     call = ("override", "set", "song.flac", f"--crg={COVERS}")
     with walking(home, environment | alone, *call) as terminal:
-        terminal.until("keep it all the same?")
-        terminal.enter("n", "nothing was kept")
+        terminal.until("store it anyway?")
+        terminal.enter("n", "nothing was stored")
         assert terminal.ended() == 1
     with walking(home, environment | alone, *call, "--yes") as terminal:
         terminal.until("has nothing to do with")
         assert terminal.ended() == 1
     with walking(home, environment | alone, *call) as terminal:
-        terminal.until("keep it all the same?")
+        terminal.until("store it anyway?")
         terminal.enter("y", "belongs to")
         assert terminal.ended() == 0
 

@@ -88,7 +88,7 @@ def test_a_terminal_shows_a_list_that_fits_it(
         assert track.split()[0] == "1975-10-31"
         assert track.split()[-1] == "gone"
         assert ("queen.flac (album lead window): " in "".join(reason)) is bool(options)
-        assert "canon forget PATH takes it out" in " ".join(" ".join(reason).split())
+        assert "`canon forget PATH` forgets it" in " ".join(" ".join(reason).split())
 
 
 def test_what_is_gone_or_no_audio_is_no_row(canon: Canon, library: Path, home: Path) -> None:
@@ -98,10 +98,10 @@ def test_what_is_gone_or_no_audio_is_no_row(canon: Canon, library: Path, home: P
     canon("batch", cover).must_end(1, "is not audio that can be read")
     assert len(canon("ls", "--output=json").lines) == 4
     (library / "queen.flac").unlink()
-    canon("forget", library / "queen.flac", "--dry-run").must_end(0, "1 file would be taken out")
+    canon("forget", library / "queen.flac", "--dry-run").must_end(0, "would forget 1 file")
     assert len(canon("ls", "--output=json").lines) == 4
-    canon("forget", library / "queen.flac").must_end(0, "1 file taken out of the store with 1 deci")
-    canon("forget", library / "queen.flac").must_end(0, "no such file is in the store")
+    canon("forget", library / "queen.flac").must_end(0, "forgot 1 file and 1 decision")
+    canon("forget", library / "queen.flac").must_end(0, "canon knows no such file")
     for path in library.iterdir():
         path.unlink()
     library.rmdir()
@@ -118,18 +118,18 @@ def test_a_sample_is_judged_with_keys_and_goes_on(
         first = terminal.until("q quit")
         assert "--- 1 of 2" in first
         assert "first released" in first
-        assert "the file     Best of, 2004" in first
+        assert "your tags    Best of, 2004" in first
         terminal.press(
             ("x", "no such key"), ("?", "w  wrong: one of them is not"),
-            ("r", "kept: right"), ("b", "taken back"),
-            ("w", "kept: wrong"), ("q", "not judged so far"),
+            ("r", "stored: right"), ("b", "taken back"),
+            ("w", "stored: wrong"), ("q", "not judged so far"),
         )  # fmt: skip
         assert terminal.ended() == 3
     with walking(home, environment, "audit") as terminal:
         assert "--- 1 of 1" in terminal.until("q quit")
         terminal.press(
             ("w", "the end of the sample; b takes back"), ("b", "taken back"),
-            ("r", "the end of the sample"), ("q", "95 % interval"),
+            ("r", "the end of the sample"), ("q", "95% interval"),
         )  # fmt: skip
         assert terminal.ended() == 0
     report = canon("audit", "--report").must_end(0)

@@ -73,10 +73,10 @@ def results(home: Path) -> list[Body]:
 
 
 @pytest.mark.parametrize(("read", "status", "told"), [
-    (well, 0, "30 of 30 true, 0 of 30 others let through, 10 of 10 runs: may decide prose"),
-    (agree, 3, "30 of 30 true, 30 of 30 others let through"),
+    (well, 0, "30 of 30 true statements accepted, 0 of 30 others, 10 of 10 runs"),
+    (agree, 3, "30 of 30 true statements accepted, 30 of 30 others"),
     (lambda _: "<|im_start|>", 3, "none of the 60 replies about passages could be read, so"),
-    (at_random, 3, "below the bar: structure alone decides; prose is a proposal"),
+    (at_random, 3, "below the bar: only structure decides, and prose is a proposal"),
 ])  # fmt: skip
 def test_each_reader_gets_what_it_deserves(
     canon: Canon, home: Path, read: Callable[[str], str], status: int, told: str
@@ -128,8 +128,8 @@ def test_an_interrupted_exam_shows_what_was_answered(start: Start, home: Path, f
         assert (found["answered"], found["of"]) == (23, 70)
         assert found["score"]["true_passages"] + found["score"]["other_passages"] == 23
     else:
-        assert re.search(rb"23 of 70 answered: (\d+) of \1 true, 0 of \d+ others", out)
-        assert b"no result is kept" in out
+        assert re.search(rb"23 of 70 answered: (\d+) of \1 true statements acc", out)
+        assert b"no result is stored" in out
     assert not (home / "data/canon/model-checks.json").exists()
 
 
@@ -159,10 +159,10 @@ def test_doctor_says_what_was_found(canon: Canon, mb: MusicBrainzStandIn) -> Non
 
     with OllamaStandIn(answering(well), digest="one") as server:
         canon("doctor", **settings(server)).must_end(
-            0, "not checked yet, and counts as above the bar: canon model check"
+            0, "not checked yet, so it counts as above the bar: canon model check"
         )
         canon("model", "check", **settings(server)).must_end(0)
-        canon("doctor", **settings(server)).must_end(0, "0 of 30 others let through", "may decide")
+        canon("doctor", **settings(server)).must_end(0, "0 of 30 others", "passed the check")
         server.digest = "two"
         canon("doctor", **settings(server)).must_end(0, "the model has changed since it was")
 

@@ -49,13 +49,13 @@ def test_an_override_precedes_the_rules_until_removed(canon: Canon, bundle: Path
     (kept,) = listed(canon)
     assert (kept["crg_mbid"], kept["rr_mbid"], kept["reason"]) == (SINGLE, None, "the 7-inch edit")
     explained = canon("explain", "--evidence", bundle)
-    assert "CRG:MANUAL_OVERRIDE: decides, as said above" in explained.out
+    assert "CRG:MANUAL_OVERRIDE: see above" in explained.out
     assert explained.out.count("the 7-inch edit") == 1, "a reason is said once"
 
     assert canon("override", "remove", RECORDING).status == 0
     line = decided(canon, bundle)
     assert (line["decided_by"], line["crg_mbid"]) == ("rules", ALBUM)
-    canon("override", "remove", RECORDING).must_end(1, f"no override is kept for {RECORDING}")
+    canon("override", "remove", RECORDING).must_end(1, f"there is no override for {RECORDING}")
 
 
 def test_ids_come_as_addresses_and_in_capitals_of_a_file_or_a_bundle(
@@ -88,7 +88,7 @@ def test_overrides_are_listed_by_the_names_and_files_that_the_store_knows(
 ) -> None:
     other = flac(home, "other.flac", recording=ELSEWHERE, title="x")
     canon("decide", song, **asking(mb))
-    unknown = f"knows no recording with the id {ELSEWHERE}: check the id; --force keeps it"
+    unknown = f"knows no recording with the id {ELSEWHERE}: check the id; --force stores it"
     put(canon, ELSEWHERE, SINGLE, **asking(mb)).must_end(1, unknown)
     for recording in (RECORDING, ELSEWHERE):
         put(canon, recording, SINGLE, "--force", **asking(mb))
@@ -101,7 +101,7 @@ def test_overrides_are_listed_by_the_names_and_files_that_the_store_knows(
         assert line["recording_mbid"] == meant
     missing = canon("override", "list", LP)
     assert (missing.status, missing.out) == (1, "")
-    assert f"no override is kept for {LP}" in missing.err
+    assert f"there is no override for {LP}" in missing.err
 
 
 def test_an_override_with_damaged_records_is_listed_and_removed(
@@ -165,7 +165,7 @@ def test_a_group_that_has_nothing_to_do_with_the_recording_is_refused(
         subject = song if named == "song" else RECORDING
         ran = put(canon, subject, *options, **asking(mb))
     if named == "new id" and "--offline" in options:
-        words = "could not be held against evidence"
+        words = "could not be compared with the evidence"
     ran.must_end(status, words)
     assert len(listed(canon)) == (status == 0)
 
@@ -174,7 +174,7 @@ def test_a_recording_id_is_enough_if_a_look_up_fails(canon: Canon, home: Path, s
     nameless = flac(home, "other.flac", artist="Queen", title="Bohemian Rhapsody")
     with MusicBrainzStandIn([], behave=always(Response("", 403))) as mb:
         ran, lost = (put(canon, file, ALBUM, **asking(mb)) for file in (song, nameless))
-    ran.must_end(0, "could not be held against evidence")
+    ran.must_end(0, "could not be compared with the evidence")
     assert (lost.status, lost.out) == (1, "")
 
 

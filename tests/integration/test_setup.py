@@ -42,7 +42,7 @@ def test_a_key_is_set_and_all_else_stays(canon: Canon, own: Path) -> None:
     assert line == {"key": "llm.seed", "value": 4, "file": str(own), "changed": False}
     named = own.parents[1] / "named.toml"
     ran = canon("config", "set", "llm.seed", "1", CANON_CONFIG=str(named), CANON_LLM__SEED="5")
-    ran.must_end(0, "canon: CANON_LLM__SEED is set, and comes before the file")
+    ran.must_end(0, "canon: CANON_LLM__SEED is set, and takes precedence")
     assert (tomli.loads(named.read_text()), own.read_text()) == ({"llm": {"seed": 1}}, changed)
     secret = canon("config", "set", "store.url", "postgresql://me:hunter2@host/music")
     assert "hunter2" not in secret.must_end(0).out
@@ -92,13 +92,13 @@ def test_a_file_is_edited_and_saved_only_if_it_is_valid(
     answer.write_text("'x'")
     with walking(home, environment | edits, "config", "edit") as terminal:
         terminal.until("Edit it again? [Y/n]:")
-        terminal.enter("n", "is as it was")
+        terminal.enter("n", "stays as it was")
         assert terminal.ended() == 2
     assert own.read_text() == "[llm]\nseed = 7\n"
 
 
 def test_init_takes_defaults_without_questions(canon: Canon, own: Path) -> None:
-    canon("init", **OFFLINE).must_end(2, "questions need a terminal; --yes takes the defaults")
+    canon("init", **OFFLINE).must_end(2, "init asks questions, so it needs a terminal; --yes")
     canon("init", "--yes", "--dry-run", **OFFLINE).must_end(0, f"{own}: not written")
     assert not own.exists()
     canon("init", "--yes", **OFFLINE).must_end(0, f"{own}: written", "next: canon decide FOLDER")
@@ -128,8 +128,8 @@ def test_init_asks_tests_each_service_and_writes_what_is_answered(
             terminal.until("MusicBrainz asks for [none]:")
             terminal.enter("me@example.org", "ok musicbrainz")
             terminal.until("leave open? [y/N]:")
-            terminal.enter("y", "OpenAI's format [ollama]:")
-            terminal.enter("telepathy", "installed are ollama, openai, replay")
+            terminal.enter("y", "OpenAI's protocol [ollama]:")
+            terminal.enter("telepathy", "is not one of ollama, openai, replay")
             terminal.enter("", "[http://127.0.0.1:11434]:")
             terminal.enter("nowhere", "an address of http:// or https:// is allowed")
             terminal.enter("http://127.0.0.1:1", "there [llama3.2]:")

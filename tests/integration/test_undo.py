@@ -101,7 +101,7 @@ def test_a_changed_written_key_is_kept_unless_forced(canon: Canon, songs: list[P
     audio.save()
     kept = f"CANON_TRACE before - written {written} now mine"
     canon("verify", song, COLUMNS="200").must_end(3, kept)
-    canon("undo", song).must_end(3, "to put back what is kept canon undo")
+    canon("undo", song).must_end(3, "to put the changed keys back too: canon undo")
     partly = canon("verify", song, "--output=json").must_end(3).line
     assert (partly["state"], partly["changes"][0]["field"]) == ("put back in part", "CANON_TRACE")
     assert states(canon, song, status=3) == ["refused"]

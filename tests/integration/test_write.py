@@ -119,7 +119,7 @@ def test_what_was_not_decided_is_listed_and_exits_3(canon: Canon, home: Path) ->
     for name in ("1.flac", "2.flac"):
         file_of(BUNDLE, home / "two", name)
     ran = canon("write", home / "two").must_end(
-        3, "all 2 files: not written: no decision on it is kept", f"next: canon decide {home}/two"
+        3, "all 2 files: not written: not decided yet", f"next: canon decide {home}/two"
     )
     assert "1.flac" not in ran.out, "one reason holds for the whole album"
 
@@ -145,7 +145,7 @@ def test_what_has_no_certain_year_keeps_its_dates_and_exits_3(canon: Canon, home
         )
     assert "originaldate" not in tags_of(file)
     assert "canon_trace" in tags_of(file)
-    canon("write", file).must_end(3, "0 of 1 file would change, 1 without a new date")
+    canon("write", file).must_end(3, "0 of 1 file would change, 1 of them without a new date")
 
 
 def test_a_date_of_an_earlier_decision_is_replaced(canon: Canon, song: Path, home: Path) -> None:

@@ -1,4 +1,4 @@
-"""`canon batch`: a whole library, or requests on standard input, with reports as files end."""
+"""`canon batch`: decide a whole library, or requests on standard input, and report each file."""
 
 import logging
 import os
@@ -19,13 +19,7 @@ import msgspec
 from chart_binder.audio.file_access import UnreadablePath
 from chart_binder.batch import BatchOptions, Executor, estimate_batch, library, run_items
 from chart_binder.cli import options, output, progress
-from chart_binder.cli.runs import (
-    file_result,
-    log_fields,
-    next_call,
-    summary_line,
-    summary_lines,
-)
+from chart_binder.cli.runs import file_result, log_fields, next_call, summary_line, summary_lines
 from chart_binder.domain.records import Measures, RunRecord, now_utc
 from chart_binder.errors import INTERRUPTED, UsageError, counted, end_status
 from chart_binder.files import path_text
@@ -59,23 +53,23 @@ _log = logging.getLogger(__name__)
 
 
 class _Duration(click.ParamType[float]):
-    """A time such as `8h`, `90m` or `1h30m`, as seconds."""
+    """A duration such as `8h`, `90m` or `1h30m`, in seconds."""
 
     name = "time"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
         """Return the seconds."""
-        found = re.fullmatch(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?:in)?)?(?:(\d+)s)?", value)
-        if not (found and value):
-            self.fail(f"{value!r} is no time: 8h, 90m or 1h30m is allowed", param, ctx)
-        days, hours, minutes, seconds = (int(each or 0) for each in found.groups())
+        match = re.fullmatch(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?:in)?)?(?:(\d+)s)?", value)
+        if not (match and value):
+            self.fail(f"{value!r} is not a time such as 8h, 90m or 1h30m", param, ctx)
+        days, hours, minutes, seconds = (int(number or 0) for number in match.groups())
         return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 
 @click.command("batch")
 @options.paths_argument
 @options.option("--jobs N", "Albums looked up at once (batch.jobs).", type=click.IntRange(1, 256))
-@options.flag("--write", "Write tags where that is allowed.")
+@options.flag("--write", "Write tags if that is allowed.")
 @options.tag_options
 @options.save_options
 @options.flag(
@@ -87,14 +81,14 @@ class _Duration(click.ParamType[float]):
 )
 @options.option(
     "--metrics FILE",
-    "Write Prometheus text every few seconds; JSON where it is named *.json.",
+    "Write Prometheus text every few seconds, or JSON to a file *.json.",
     type=options.PATH,
 )
 @options.flag(
     "--refresh",
     "Decide every file again with freshly fetched evidence; continues after an interruption.",
 )
-@options.flag("--frozen", "Fetch no evidence: decide by what is stored.")
+@options.flag("--frozen", "Fetch no evidence: decide by the stored evidence.")
 @options.option(
     "--only WHICH",
     f"Only files in these states, or of compilations: {', '.join(_ONLY)}.",
@@ -106,17 +100,12 @@ class _Duration(click.ParamType[float]):
     type=click.Choice(["compilations", "path"]),
     default="compilations",
 )
-@options.flag(
-    "--ask-years", "Then ask the model for years that are not certain, compilations first."
-)
+@options.flag("--ask-years", "Then ask the model about uncertain years, compilations first.")
 @options.option(
-    "--for TIME",
-    "How long --ask-years may ask: 8h, 90m.",
-    into="ask_seconds",
-    type=_Duration(),
+    "--for TIME", "How long --ask-years may take: 8h, 90m.", into="ask_seconds", type=_Duration()
 )
 @options.flag(
-    "--estimate", "Read the tags alone, and say how many requests and hours the rest takes."
+    "--estimate", "Only read the tags, and estimate the requests and hours that deciding takes."
 )
 @options.option(
     "--executor",
@@ -129,7 +118,7 @@ class _Duration(click.ParamType[float]):
     "Address of a Dask scheduler; without it a cluster is started on this machine.",
 )
 @options.flag(
-    "--stdin", "from_stdin", "Take what to decide as JSON lines, and answer each with one."
+    "--stdin", "from_stdin", "Read requests as JSON lines, and answer each with one line."
 )
 @options.pass_session
 def batch(
@@ -151,7 +140,7 @@ def batch(
     bad usage, 130 interrupted.
     """
     if bool(paths) == from_stdin:
-        raise UsageError("name files or folders, or - for paths on standard input, or --stdin")
+        raise UsageError("name files or folders, - for paths on standard input, or --stdin")
     if from_stdin and report:
         raise UsageError("--report: with --stdin the same lines are on standard output")
     if from_stdin and flags["ask_years"]:
@@ -173,7 +162,7 @@ def batch(
             status = _decide_requests(session, wanted, measured)
         else:
             status = _decide_files(session, paths, wanted, report, measured)
-        if status == INTERRUPTED:  # threads may still wait for answers that nobody wants
+        if status == INTERRUPTED:  # threads may still wait for answers
             progress.exit_at_once(status)
         return status
 
@@ -183,7 +172,7 @@ def _options(config: "Config", only: str | None, **flags: Any) -> BatchOptions:
     states = [name.strip() for name in named]
     unknown = [name for name in states if name not in _ONLY]
     if unknown:
-        raise UsageError(f"--only: found {unknown[0]!r}; {', '.join(_ONLY)} are allowed")
+        raise UsageError(f"--only: there is no {unknown[0]!r}, only {', '.join(_ONLY)}")
     of_tags = {
         name: flags[name] for name in ("whole_albums", "also_date", "in_parts", "best_known")
     }
@@ -212,34 +201,34 @@ def _estimate(session: options.Session, paths: tuple[str, ...], wanted: BatchOpt
             tally.files = tally.worked = files
             bar.show(tally)
 
-        found = estimate_batch(named, session.config, wanted, on_album, on_unreadable)
-    session.show(found, estimate_lines(found, only=FileSelection.COMPILATIONS in wanted.only))
+        estimate = estimate_batch(named, session.config, wanted, on_album, on_unreadable)
+    session.show(estimate, estimate_lines(estimate, only=FileSelection.COMPILATIONS in wanted.only))
     return status
 
 
-def estimate_lines(found: Estimate, *, only: bool) -> Iterator[str]:
-    """Yield an estimate; if `only` compilations are meant, what the rest takes is left out."""
+def estimate_lines(estimate: Estimate, *, only: bool) -> Iterator[str]:
+    """Yield an estimate as text; if `only` compilations are decided, without the other files."""
     left_out = (
-        (found.resumed, "decided before"),
-        (found.unreadable, "without audio that can be read"),
-        (found.unidentified, "whose tags say too little"),
+        (estimate.resumed, "decided before"),
+        (estimate.unreadable, "without audio that can be read"),
+        (estimate.unidentified, "whose tags say too little"),
     )
     parts = [f"{count:,} {words}" for count, words in left_out if count]
-    yield from summary_line("files", ", ".join([f"{found.files:,}", *parts]))
-    whole, part = found.all, found.compilations
-    if found.years:
-        runs, each = counted(found.years.runs, "run"), f"{found.years.seconds_a_run:g} s each"
-        text = f"{counted(found.years.files, 'decided file')}: {runs} of the model ({each})"
-        yield from summary_line("years", f"{text}, about {_hours(found.years.hours)}")
+    yield from summary_line("files", ", ".join([f"{estimate.files:,}", *parts]))
+    whole, part = estimate.all, estimate.compilations
+    if estimate.years:
+        runs, pace = counted(estimate.years.runs, "run"), f"{estimate.years.seconds_a_run:g} s each"
+        text = f"{counted(estimate.years.files, 'decided file')}: {runs} of the model ({pace})"
+        yield from summary_line("years", f"{text}, about {_hours(estimate.years.hours)}")
     if not whole.files:
-        if found.files:
+        if estimate.files:
             yield from summary_line("to decide", "nothing is left to look up")
         return
     if not only:
         yield from summary_line("to decide", _part_text(whole))
-        pace = output.rate_text(found.rate_per_s) if found.rate_per_s else "no limit is set"
+        pace = output.rate_text(estimate.rate_per_s) if estimate.rate_per_s else "no limit is set"
         yield from summary_line("pace", f"{pace} (musicbrainz.rate_limit_per_s)")
-    kinds = ", ".join(counted(count, *_KINDS[kind]) for kind, count in found.kinds.items())
+    kinds = ", ".join(counted(count, *_KINDS[kind]) for kind, count in estimate.kinds.items())
     yield from summary_line("compilations", f"{_part_text(part)}{f' ({kinds})' if kinds else ''}")
     if not only and part.files < whole.files and part.files:
         saved = whole.requests - part.requests
@@ -274,7 +263,7 @@ def _decide_files(
     named = [Path(path) for path in options.named_paths(paths)]
     is_drawn = not (session.as_json and sys.stdout.isatty())
     with (
-        _report_file(report) as written,
+        _report_file(report) as report_file,
         progress.progress(
             () if wanted.only else named, is_drawn=is_drawn, is_quiet=session.quiet
         ) as bar,
@@ -282,7 +271,7 @@ def _decide_files(
 
         def on_file(file: "FileResult") -> None:
             line = msgspec.json.encode(file_result(file))
-            written.write(line)
+            report_file.write(line)
             if session.as_json:
                 click.echo(line)
             bar.show(file.so_far)
@@ -295,11 +284,11 @@ def _decide_files(
     show(summary_lines(result, what_next, is_dry=wanted.dry_run))
     if not wanted.dry_run:
         output.print_next(next_call(result.measures, named_again))
-    return _FAILED if written.is_broken else result.status
+    return _FAILED if report_file.is_broken else result.status
 
 
 def _decide_requests(session: options.Session, wanted: BatchOptions, metrics: "MetricsFile") -> int:
-    """Answer every line of standard input with one, as soon as it is decided."""
+    """Answer every line of standard input with one line as soon as it is decided."""
     if sys.stdin is None:
         raise UsageError("--stdin: standard input is closed")
     begun = Requests()
@@ -355,12 +344,12 @@ def _run(
 
 @contextmanager
 def metrics_file(path: str | None) -> Iterator["MetricsFile"]:
-    """Yield the file for metrics, if one is named, and record an error that ends the run in it."""
+    """Yield the metrics file, and record an error that ends the run in it."""
     metrics = MetricsFile(path)
     if path is not None:
         options.refuse_audio_file("--metrics", path)
         if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113
-            raise UsageError(f"--metrics {path_text(path)}: it is no file that can be replaced")
+            raise UsageError(f"--metrics {path_text(path)}: not a file that can be replaced")
         try:
             metrics.write(path, Measures())
         except OSError as error:
@@ -371,7 +360,7 @@ def metrics_file(path: str | None) -> Iterator["MetricsFile"]:
 
 @dataclass(slots=True)
 class MetricsFile:
-    """A file that is replaced whole every few seconds; one named `*.json` holds JSON."""
+    """A file that is replaced every few seconds; a file `*.json` holds JSON."""
 
     path: str | None
     run: RunRecord = field(
@@ -382,7 +371,7 @@ class MetricsFile:
     is_broken: bool = False
 
     def update(self, file: "FileResult | None" = None) -> None:
-        """Write how far the run is, where that is due."""
+        """Write how far the run is, if that is due."""
         self.last = file or self.last
         if self.last and time.monotonic() - self.written_at >= _METRICS_EVERY_S:
             self._try_to_write(self.last.so_far.measures(), id=self.last.run_id)
@@ -400,7 +389,7 @@ class MetricsFile:
         self._try_to_write(measures, **changes)
 
     def _try_to_write(self, measures: Measures, **changes: object) -> None:
-        """Write the run with these changes; a full disk is reported once, and does not end it."""
+        """Write the run with these changes; report a full disk once, and continue."""
         if self.path is None:
             return
         self.run = msgspec.structs.replace(self.run, **changes)
@@ -409,7 +398,7 @@ class MetricsFile:
         except OSError as error:
             if not self.is_broken:
                 name, why = path_text(self.path), error.strerror
-                output.print_error(f"--metrics {name}: {why}; goes on")
+                output.print_error(f"--metrics {name}: {why}; the run goes on")
             self.is_broken = True
 
     def write(self, path: str, measures: Measures) -> None:
@@ -444,7 +433,7 @@ def _report_file(path: str | None) -> Iterator["_ReportFile"]:
 
 @dataclass(slots=True)
 class _ReportFile:
-    """Takes a line for each file; a full disk ends the report, not the run."""
+    """Writes a line for each file; a full disk ends the report, not the run."""
 
     file: FileIO
     is_broken: bool = False
@@ -457,5 +446,5 @@ class _ReportFile:
         except OSError as error:
             self.is_broken = True
             output.print_error(
-                f"--report {path_text(str(self.file.name))}: {error.strerror}; it ends here"
+                f"--report {path_text(str(self.file.name))}: {error.strerror}; the report ends here"
             )

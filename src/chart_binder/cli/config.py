@@ -1,10 +1,9 @@
-"""`canon config`, `canon tools` and `canon doctor`: what is configured, and whether it works."""
+"""`canon config`, `canon tools` and `canon doctor`: the configuration, and whether it works."""
 
 import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -46,45 +45,45 @@ _TOOLS = "chart_binder.tools"
 _SOURCE_COLUMN = 60
 _INDENT = 4
 _TESTED = ("musicbrainz.", "llm.", "store.")
-"""The keys of what `canon doctor` tests."""
+"""The sections that `canon doctor` tests."""
 
 
 @options.group("config")
 def config() -> None:
-    """Show the effective configuration, where it comes from, and change it."""
+    """Show the effective configuration and its sources, or change it."""
 
 
 @config.command("show")
 @options.pass_session
 def show(session: options.Session) -> None:
-    """Print every key with its value, and who set it; secrets are masked."""
+    """Print every key with its value and its source; secrets are masked."""
     settings = session.settings
     for key, plain in dotted_keys(settings.config.model_dump(mode="json")):
         value = masked(plain) if isinstance(plain, str) else plain
         source = settings.origins.get(key, "default")
         line = f"{key} = {json.dumps(value, ensure_ascii=False)}"
-        said = output.wrap(f"{line:<{_SOURCE_COLUMN}} # {source}", "", _INDENT)
-        session.show({"key": key, "value": value, "source": source}, said)
+        lines = output.wrap(f"{line:<{_SOURCE_COLUMN}} # {source}", "", _INDENT)
+        session.show({"key": key, "value": value, "source": source}, lines)
 
 
 @config.command("path")
 @options.pass_session
 def path(session: options.Session) -> None:
-    """Print which files are read, and where the store and the transcripts are."""
+    """Print which file is read, and where the store and the transcripts are."""
     settings = session.settings
-    file, own = settings.file and settings.file.absolute(), user_file()
+    file, users_file = settings.file and settings.file.absolute(), user_file()
     places: dict[str, Any] = {
         "config": file and str(file),
-        "own": str(own),
+        "own": str(users_file),
         "store": masked(store_url(settings.config)),
         "transcripts": str(transcripts_folder()),
     }
-    about = "the one that is read" if file == own else f"not read, for {file} is"
-    if not own.exists():
+    about = "the one that is read" if file == users_file else f"not read, because {file} is"
+    if not users_file.exists():
         about = "not there: `canon init` makes it"
     texts = {
         "configuration": str(file or "none, so every key has its default"),
-        "your own file": f"{own} ({about})",
+        "your own file": f"{users_file} ({about})",
         "store": places["store"],
         "transcripts": places["transcripts"],
     }
@@ -93,19 +92,19 @@ def path(session: options.Session) -> None:
 
 
 def settings_path(session: options.Session) -> Path:
-    """Return the configuration file that commands change: the one that is named, else the own."""
+    """Return the configuration file that commands change: the named one, or the user's."""
     return session.file or Path(os.environ.get(FILE_VARIABLE) or user_file())
 
 
 def checked(text: str, path: Path) -> Settings:
-    """Return what a configuration file with this text says. Raises `ConfigError`."""
+    """Return the settings of a configuration file with this text. Raises `ConfigError`."""
     settings = load_settings(path, {}, {}, text)
     settings.refuse(dict(unknown_names(settings.config.llm)))
     return settings
 
 
 def value_at(config: Config, key: str) -> Any:
-    """Return the value of a key, in plain data; None for a plug-in's tool that no file names."""
+    """Return the value of a key as plain data; None for a plug-in's tool that is not set."""
     return dict(dotted_keys(config.model_dump(mode="json"))).get(key)
 
 
@@ -122,8 +121,8 @@ def _values(context: click.Context, _: object, begun: str) -> list[str]:
 def set_key(session: options.Session, key: str, value: str, dry_run: bool) -> None:
     """Set KEY, such as llm.enabled, to VALUE in your configuration file.
 
-    Comments and other keys stay as they are; a file that is not there is made. Lists are JSON or
-    words between commas.
+    Comments and other keys stay as they are; a missing file is created. Lists are JSON, or words
+    separated by commas.
 
     Exit status: 0, 1 the file cannot be written, 2 there is no such key, or the value or the file
     is not valid.
@@ -141,7 +140,7 @@ def set_key(session: options.Session, key: str, value: str, dry_run: bool) -> No
     session.show(fields, output.wrap(line, "", _INDENT))
     variable = f"{PREFIX}{key.upper().replace('.', '__')}"
     if variable in os.environ:
-        output.print_error(f"{variable} is set, and comes before the file")
+        output.print_error(f"{variable} is set, and takes precedence over the file")
     if key.startswith(_TESTED) and not dry_run:
         output.print_next("canon doctor")
 
@@ -151,8 +150,8 @@ def set_key(session: options.Session, key: str, value: str, dry_run: bool) -> No
 def edit(session: options.Session) -> None:
     """Open your configuration file in $VISUAL or $EDITOR; it is checked before it is saved.
 
-    Exit status: 0, 1 the file cannot be written, 2 there is no editor, or what was written is not
-    valid: the file is then as it was.
+    Exit status: 0, 1 the file cannot be written, 2 there is no editor, or the text is not valid:
+    then the file stays as it was.
     """
     path = settings_path(session)
     before = text = text_of(path)
@@ -166,7 +165,7 @@ def edit(session: options.Session) -> None:
                 raise
             output.print_error(str(error))
             if not click.confirm("Edit it again?", default=True, err=True):
-                raise UsageError(f"{path} is as it was") from error
+                raise UsageError(f"{path} stays as it was") from error
     if text != before:
         save_text(path, text)
     done = "saved" if text != before else "unchanged"
@@ -176,11 +175,11 @@ def edit(session: options.Session) -> None:
 @config.command("prompt")
 @options.pass_session
 def prompt(session: options.Session) -> None:
-    """Print the system prompt as a run would send it, and what is asked below the evidence."""
-    found = effective_prompt(session.config)
-    session.show(found, (found.system, f"\n## Your Task\n{found.task}"))
+    """Print the system prompt as a run would send it, and the task below the evidence."""
+    prompt_parts = effective_prompt(session.config)
+    session.show(prompt_parts, (prompt_parts.system, f"\n## Your Task\n{prompt_parts.task}"))
     if not session.as_json:
-        output.print_error(f"prompt {found.prompt_version}, dialect {found.dialect}")
+        output.print_error(f"prompt {prompt_parts.prompt_version}, dialect {prompt_parts.dialect}")
 
 
 @options.group("tools")
@@ -221,7 +220,7 @@ def run(session: options.Session, name: str, arguments: str) -> None:
     try:
         observation = sanitized_observation(call_tool(call))
     except ToolError as error:
-        # The text for a model leaves out addresses and settings; a person needs them.
+        # A person needs the addresses and settings, which the text for a model lacks.
         cause = error.__cause__ if isinstance(error.__cause__, CanonError) else error
         raise LookupFailedError(str(cause)) from error
     session.show(observation, [observation.content])
@@ -233,7 +232,7 @@ def _read_arguments(arguments: str) -> dict[str, Any] | str:
     try:
         return msgspec.json.decode(arguments, type=dict[str, Any])
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        raise UsageError(f"ARGUMENTS are no JSON object: {error}") from error
+        raise UsageError(f"ARGUMENTS is not a JSON object: {error}") from error
 
 
 _OFFLINE = "not asked: offline (musicbrainz.offline is set)"
@@ -244,24 +243,23 @@ _MORE_ENGINES = "turn others on, or these off, under engines in its settings.yml
 _Check = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class DoctorFinding:
-    """What a check found, or what is wrong and how to fix it; not being asked is well, too."""
+class DoctorFinding(msgspec.Struct, frozen=True, rename={"text": "said"}):
+    """The result of a check, or the problem and how to fix it; a check that is off is well."""
 
     name: str
     state: str
     is_needed: bool
     is_well: bool
-    said: str
+    text: str
 
 
 @click.command("doctor")
 @options.pass_session
 def doctor(session: options.Session) -> int:
-    """Check the store, MusicBrainz, the model and the search service; say what to do.
+    """Check the store, MusicBrainz, the model and the search service, and say what to do.
 
-    Each is ok, off (by the configuration, or offline), a warning (it works with something to know,
-    or canon can do without it), or failed.
+    Each is ok, off (by the configuration, or offline), a warning (it works with a remark, or canon
+    can do without it), or failed.
 
     Exit status: 0 everything that is on works, 3 something optional does not, 1 something needed
     does not.
@@ -276,24 +274,24 @@ def doctor(session: options.Session) -> int:
 
 def show_finding(session: options.Session, finding: DoctorFinding) -> int:
     """Print a finding, and return the exit status that it leads to."""
-    session.show(finding, output.wrap(finding.said, f"{finding.state:<8} {finding.name:<12} "))
+    session.show(finding, output.wrap(finding.text, f"{finding.state:<8} {finding.name:<12} "))
     return 0 if finding.is_well else 1 if finding.is_needed else 3
 
 
 def _configuration(settings: Settings) -> DoctorFinding:
-    """Return which file was read; that there is none is well, too."""
-    found = f"no file, so every key has its default; yours would be {user_file()}"
+    """Return which file was read; having none is well too."""
+    text = f"no file, so every key has its default; yours would be {user_file()}"
     if settings.file:
-        found = f"{settings.file.absolute()} was read"
-    return DoctorFinding("config", "ok", is_needed=True, is_well=True, said=found)
+        text = f"{settings.file.absolute()} was read"
+    return DoctorFinding("config", "ok", is_needed=True, is_well=True, text=text)
 
 
 def findings(config: Config, only: str = "") -> Iterator[DoctorFinding]:
-    """Check each service, or only one of them, and yield what was found."""
-    model_off = "" if config.llm.enabled else "no model is asked: llm.enabled is false"
-    search_off = model_off and f"not used, for {model_off}"
+    """Check every service, or only one, and yield the results."""
+    model_off = "" if config.llm.enabled else "not in use: llm.enabled is false"
+    search_off = model_off and "not in use: only the model needs it"
     if not config.llm.searxng.enabled:
-        search_off = "the model cannot search: llm.searxng.enabled is false"
+        search_off = "not in use: llm.searxng.enabled is false"
     is_offline = config.musicbrainz.offline
     checks: tuple[tuple[str, bool, str, bool, Callable[[Config], _Check]], ...] = (
         ("store", True, "", True, _store),
@@ -306,22 +304,22 @@ def findings(config: Config, only: str = "") -> Iterator[DoctorFinding]:
         if only not in ("", name):
             continue
         if not is_asked:
-            yield DoctorFinding(name, "off", is_needed, is_well=True, said=why_off or _OFFLINE)
+            yield DoctorFinding(name, "off", is_needed, is_well=True, text=why_off or _OFFLINE)
             continue
         try:
-            (found, remark), is_well = check(config), True
+            (result, remark), is_well = check(config), True
         except CanonError as error:
-            found, remark, is_well = str(error), "", False
+            result, remark, is_well = str(error), "", False
         state = "off" if why_off else "ok"
         if not why_off and (remark or not is_well):
             state = "failed" if is_needed and not is_well else "warning"
-        said = "; ".join(filter(None, (why_off, found, remark)))
-        yield DoctorFinding(name, state, is_needed, is_well or bool(why_off), said)
+        text = "; ".join(filter(None, (why_off, result, remark)))
+        yield DoctorFinding(name, state, is_needed, is_well or bool(why_off), text)
 
 
 def _store(config: Config) -> _Check:
     with open_store(store_url(config)) as store:
-        store.answers.forget("")  # a write that changes nothing: no answer has an empty key
+        store.answers.forget("")  # changes nothing, because no answer has an empty key
     return f"{masked(store_url(config))} can be written to (schema {VERSION})", ""
 
 
@@ -351,26 +349,26 @@ def _model(config: Config) -> _Check:
     if loaded is not None and loaded < llm.num_ctx:
         window += " only"
         remark += "; " * bool(remark) + (
-            "canon will ask for more; where it has no more after a run, lower llm.num_ctx to"
+            "canon will ask for more; if it has no more after a run, lower llm.num_ctx to"
             f" {loaded}, or give the server more memory"
         )
-    said = f"{health.model_id} at {health.address}{server}{window}"
-    said = f"{said}{_NOT_REPORTED.get(llm.provider, '')}"
-    return f"{said}; {_checked(llm, health.build)}", remark
+    text = f"{health.model_id} at {health.address}{server}{window}"
+    text = f"{text}{_NOT_REPORTED.get(llm.provider, '')}"
+    return f"{text}; {_checked(llm, health.build)}", remark
 
 
 def _checked(llm: LLMConfig, build: str) -> str:
-    """Return what `canon model check` found of the model, as half a sentence."""
+    """Return the result of `canon model check` for the model, as half a sentence."""
     result = find_result(exam_results(), llm)
     if result is None:
-        return f"not checked yet, and counts as above the bar: {HOW_TO_CHECK}"
+        return f"not checked yet, so it counts as above the bar: {HOW_TO_CHECK}"
     if result.build and build and result.build != build:
         return f"the model has changed since it was checked: {HOW_TO_CHECK}"
     return result.text
 
 
 def model_build(llm: LLMConfig) -> str:
-    """Return what the server says of the build of the model that reads; empty if nothing."""
+    """Return the build of the reading model, as its server reports it; empty if unknown."""
     check = _MODEL_SERVERS.get(llm.provider)
     named = llm.acceptance.reader_model_id
     reader = llm.model_copy(update={"model_id": named}) if named else llm
@@ -381,16 +379,16 @@ _NOT_REPORTED = {
     "ollama": "; it does not report how many replies it writes at a time: for several, set"
     " OLLAMA_NUM_PARALLEL there, each takes memory for llm.num_ctx tokens"
 }
-"""What a kind of server does not report though it matters, and where it is set."""
+"""A setting that a kind of server does not report, and where it is set."""
 
 
 def _search(config: Config) -> _Check:
     searxng = config.llm.searxng
     answers = f"{masked(searxng.url)} answers"
-    outcome = SearxngClient(searxng).search("MusicBrainz")  # which every engine knows
+    outcome = SearxngClient(searxng).search("MusicBrainz")  # a word that every engine finds
     failing = ", ".join(outcome.failing) if isinstance(outcome, Degraded | SearchHits) else ""
     if isinstance(outcome, Degraded):
-        problem = "no result has an address that can be read: see its log"
+        problem = "no result has a readable address: see its log"
         if failing:
             problem = f"its engines fail: {failing}: wait, or {_MORE_ENGINES}"
         raise LookupFailedError(f"{answers}, but {problem}")

@@ -32,14 +32,7 @@ from chart_binder.domain.evidence_json import read_bundle, unknown_words
 from chart_binder.domain.vocabulary import country_code
 from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text, read_file
-from chart_binder.jobs.decision import (
-    EXIT_STATUS,
-    Case,
-    Cause,
-    Decision,
-    FileOutcome,
-    tagged_year,
-)
+from chart_binder.jobs.decision import EXIT_STATUS, Case, Cause, Decision, FileOutcome, tagged_year
 from chart_binder.jobs.gather import MAX_FAILED_LOOKUPS
 from chart_binder.jobs.pipeline import (
     Overrides,
@@ -51,12 +44,7 @@ from chart_binder.jobs.pipeline import (
     save_file,
     unreadable_case,
 )
-from chart_binder.jobs.stored_decisions import (
-    LazyRun,
-    current_decisions,
-    path_bytes,
-    saved_run,
-)
+from chart_binder.jobs.stored_decisions import LazyRun, current_decisions, path_bytes, saved_run
 from chart_binder.llm.events import ResultEvent
 from chart_binder.react.transcript import AnyEvent, ReplyEvent, StepEvent
 from chart_binder.store import open_store
@@ -75,30 +63,32 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _OPENING = (
-    "Two shipped files, decided by the whole pipeline. MusicBrainz' answers and one run of a model"
-    " are recorded: no network and no model are needed, and nothing is written. (Of the second"
-    " file the single's date was cut to its year, and the pages that the model reads are made up.)"
+    "Two sample files, decided from recorded answers of MusicBrainz and a recorded run of a model:"
+    " no network, no model, and nothing is written."
 )
-_MORE = "`canon demo --full` shows each rule, every other candidate and the model's run."
+_FINE_PRINT = (
+    "For the second file the date of the single was cut to its year, and the web pages are made up."
+    " `canon demo --full` shows each rule, every other candidate and the model's run."
+)
 
 
 @dataclass
-class _Results:
-    """Prints cases as they come: `lines` as text, `more` as what JSON has beside the decision."""
+class _CasePrinter:
+    """Prints each case as soon as it is decided; JSON objects also have `extra_fields`."""
 
     as_json: bool
     lines: Callable[[str, Case], Iterator[str]] = decision_text.decision_lines
-    more: Callable[[Case], dict[str, object]] = lambda _: {}
+    extra_fields: Callable[[Case], dict[str, object]] = lambda _: {}
     printed: int = 0
     status: int = 0
     bar: Progress = field(default_factory=Progress)
 
     def show(self, path: str, case: Case) -> None:
-        """Print one case; `path` is as given."""
+        """Print one case under its path."""
         self.status = output.worst(self.status, EXIT_STATUS[case.decision.state])
         with self.bar.hidden():
             if self.as_json:
-                fields = decision_text.decision_object(case.decision) | self.more(case)
+                fields = decision_text.decision_object(case.decision) | self.extra_fields(case)
                 output.print_json(output.file_object(path, fields))
             else:
                 lines = self.lines(path_text(path), case)
@@ -113,14 +103,14 @@ class _Results:
 )
 @options.pass_session
 def decide(session: options.Session, paths: tuple[str, ...], evidence: tuple[str, ...]) -> int:
-    """Decide files, folders or `-` (paths on standard input, one a line or NUL between).
+    """Decide files, folders or `-` (paths on standard input, separated by lines or NUL).
 
-    The decisions are kept; tags are written by `canon write` alone. With -v the addresses, every
-    missing fact and a model's checks are shown, too; `canon explain` says why others lost.
+    The decisions are stored; only `canon write` writes tags. With -v the addresses, every missing
+    fact and a model's checks are shown too; `canon explain` says why the others lost.
 
     Exit status: 0 every file decided, 3 some wait for a person, 1 some failed.
     """
-    results = _Results(session.as_json)
+    results = _CasePrinter(session.as_json)
     if not session.verbosity:
         results.lines = _without_repeats(partial(decision_text.decision_lines, brief=True))
     return _decide_all(session, paths, evidence, results, saves=True)
@@ -129,7 +119,7 @@ def decide(session: options.Session, paths: tuple[str, ...], evidence: tuple[str
 def _without_repeats(
     lines: Callable[[str, Case], Iterator[str]],
 ) -> Callable[[str, Case], Iterator[str]]:
-    """Return what makes the text of a case, without a hint or cause that was printed before."""
+    """Return a function like `lines` that leaves out hints and causes printed before."""
     printed: set[object] = set()
 
     def shortened(path: str, case: Case) -> Iterator[str]:
@@ -155,11 +145,11 @@ def _without_repeats(
 def explain(
     session: options.Session, paths: tuple[str, ...], evidence: tuple[str, ...], *, again: bool
 ) -> int:
-    """Decide files or folders, and show the rule path and why every other candidate lost.
+    """Decide files or folders, and show the rules and why every other candidate lost.
 
-    What a model answered is shown as it is stored; nothing is asked, except of a bundle, of which
-    nothing is stored. With -v every candidate is shown, with the releases that give its dates. The
-    decision is not stored: `canon decide` does that.
+    The stored answer of a model is shown, and no model is asked unless --again, or for a bundle, of
+    which nothing is stored. With -v every rule and candidate is shown, with the releases that give
+    its dates. The decision is not stored: `canon decide` does that.
 
     Exit status: 0 every file decided, 3 some wait for a person, 1 some failed.
     """
@@ -168,8 +158,8 @@ def explain(
     def lines(path: str, case: Case) -> Iterator[str]:
         yield from decision_text.explanation_lines(path, case, rules, whole=session.verbosity > 0)
 
-    more = partial(decision_text.explanation_object, rules_config=rules)
-    results = _Results(session.as_json, lines, more)
+    extra_fields = partial(decision_text.explanation_object, rules_config=rules)
+    results = _CasePrinter(session.as_json, lines, extra_fields)
     return _decide_all(session, paths, evidence, results, saves=False, asks_model=again)
 
 
@@ -177,17 +167,17 @@ def _decide_all(
     session: options.Session,
     paths: tuple[str, ...],
     evidence: tuple[str, ...],
-    results: _Results,
+    results: _CasePrinter,
     *,
     saves: bool,
     asks_model: bool = True,
 ) -> int:
-    """Decide what was named; if it `saves`, decisions on files, not on bundles, are stored.
+    """Decide the named files and bundles; if `saves`, store the decisions on files.
 
-    Unless it `asks_model`, files are decided by the stored run of a model instead of a new one.
+    Unless `asks_model`, files are decided with the stored run of a model instead of a new one.
     """
     if bool(paths) == bool(evidence):
-        raise UsageError("name files or folders, or one bundle with --evidence FILE.json")
+        raise UsageError("name files or folders, such as ~/Music, or --evidence FILE.json")
     pipeline = live_pipeline(session)
     without_lookups = replace(pipeline, overrides=Overrides(overrides(session.config)))
     for place in evidence:
@@ -200,7 +190,7 @@ def _decide_all(
 
 
 def live_pipeline(session: options.Session) -> Pipeline:
-    """Return the configured rules and model; the model's runs are shown if that is asked for."""
+    """Return the configured rules and model; with -vv the model's runs are shown."""
     live = LiveRun() if session.shows_run else None
     pipeline = rules_and_model(
         session.config,
@@ -219,7 +209,7 @@ def _decide_files(
     session: options.Session,
     pipeline: Pipeline,
     paths: Sequence[str],
-    results: _Results,
+    results: _CasePrinter,
     *,
     saves: bool,
     asks_model: bool,
@@ -242,7 +232,8 @@ def _decide_files(
         with progress([*map(Path, named)], is_quiet=is_quiet, after_s=after_s) as results.bar:
             left = _named_files(named)
             for name, item in left:
-                is_stored &= saves or isinstance(item, UnreadablePath) or _is_stored(store, item)
+                if not (saves or isinstance(item, UnreadablePath)):
+                    is_stored &= current_decisions(store, [path_bytes(item.path)]) != [None]
                 results.bar.show(tally)
                 output.set_log_file(name)
                 case = _decide_item(pipeline, item, run, None if asks_model else store)
@@ -290,10 +281,6 @@ def _decide_item(
     return save_file(pipeline, file, run) if run else file.case
 
 
-def _is_stored(store: "Store", item: AudioFile) -> bool:
-    return current_decisions(store, [path_bytes(item.path)]) != [None]
-
-
 def _named_files(named: Iterable[str]) -> Iterator[tuple[str, AudioFile | UnreadablePath]]:
     for name in named:
         for item in options.audio_files(name):
@@ -301,24 +288,21 @@ def _named_files(named: Iterable[str]) -> Iterator[tuple[str, AudioFile | Unread
 
 
 def _failures(before: int, decision: Decision) -> int:
-    """Return how many look-ups in a row have failed, with this decision."""
+    """Return how many look-ups have failed in a row, including this decision."""
     if decision.cause is Cause.LOOKUP_FAILED:
         return before + 1
     return before if decision.cause is Cause.FILE else 0
 
 
 def _print_summary(tally: "BatchTally", not_tried: int | None) -> None:
-    """Print beside the results what they come to, as a batch does, and how many were not tried.
-
-    `not_tried` is None unless MusicBrainz was given up.
-    """
+    """Print a summary as a batch does; `not_tried` is a number if MusicBrainz was given up."""
     from chart_binder.cli.runs import headline, measure_lines
 
     measures = msgspec.structs.replace(tally.measures(), errors={})
     lines = chain([headline(measures)], measure_lines(measures))
     if not_tried is not None:
         failed = counted(MAX_FAILED_LOOKUPS, "time")
-        why = f"stopped: MusicBrainz failed {failed} in a row, and no more is looked up"
+        why = f"stopped: MusicBrainz failed {failed} in a row"
         why += f"; {counted(not_tried, 'file')} not tried" if not_tried else ""
         lines = chain(output.wrap(why), lines)
     output.print_notes(("", *lines))
@@ -340,7 +324,7 @@ def read_bundle_file(place: str) -> EvidenceBundle:
     for key in ("begin_area_country", "wikidata_country"):
         country = getattr(bundle.performer, key)
         if country and not re.fullmatch("[A-Z]{2}", country_code(country) or ""):
-            _log.warning("artist.%s: %r is no code of a country, such as GB", key, country)
+            _log.warning("artist.%s: %r is not the code of a country, such as GB", key, country)
     for key, unknown in unknown_words(bundle):
         _log.warning("%s: MusicBrainz has no %r, so it is read as unknown", key, unknown)
     return bundle
@@ -350,7 +334,7 @@ def read_bundle_file(place: str) -> EvidenceBundle:
 @options.flag("--full", "Show the rules one by one, and the model's run.")
 @options.pass_session
 def demo(session: options.Session, *, full: bool) -> int:
-    """Decide two shipped files, one by rules, one by a recorded run of a model."""
+    """Decide two sample files: one by rules, one with a recorded run of a model."""
 
     def lines(path: str, case: Case) -> Iterator[str]:
         if not full:
@@ -361,7 +345,7 @@ def demo(session: options.Session, *, full: bool) -> int:
     has_text = not session.as_json
     if has_text:
         output.print_lines((*output.wrap(_OPENING), ""))
-    results = _Results(session.as_json, lines)
+    results = _CasePrinter(session.as_json, lines)
     with _demo_files() as (files, config), open_store(config.store.url) as store:
         on_event = _show_event if has_text and full else None
         pipeline = replace(
@@ -372,13 +356,13 @@ def demo(session: options.Session, *, full: bool) -> int:
             output.set_log_file(file.name)
             results.show(file.name, decide_file(pipeline, file).case)
     if has_text and not full:
-        output.print_lines(("", _MORE))
+        output.print_lines(("", *output.wrap(_FINE_PRINT)))
     output.print_next("canon decide FOLDER")
     return results.status
 
 
 def _demo_lines(path: str, case: Case) -> Iterator[str]:
-    """Yield a decision without addresses; of a model's run only what it came to."""
+    """Yield a decision without addresses, and the outcome of a model's run."""
     decision = case.decision
     tags = case.bundle.tags if case.bundle else {}
     plain = replace(case, decision=msgspec.structs.replace(decision, adjudication=None))
@@ -387,12 +371,12 @@ def _demo_lines(path: str, case: Case) -> Iterator[str]:
     if result := decision.adjudication:
         changes = {f"{fact.before} -> {fact.value}" for fact in result.facts if fact.verified}
         dates, turns = ", ".join(sorted(changes)), counted(result.iterations, "turn")
-        done = f"the rules left it open; a recorded model found {dates} on two pages in {turns}"
+        done = f"the rules left it open; a model found {dates} on two web pages, in {turns}"
         yield from output.labelled("model", done)
 
 
 def _full_demo_lines(path: str, case: Case, rules: RulesConfig) -> Iterator[str]:
-    """Yield the explanation of a decision, and the quotes that a model's answer rests on."""
+    """Yield the explanation of a decision, and the quotes that support a model's answer."""
     yield from decision_text.explanation_lines(path, case, rules, brief=True)
     facts = case.decision.adjudication.facts if case.decision.adjudication else ()
     for fact in facts:
@@ -402,7 +386,7 @@ def _full_demo_lines(path: str, case: Case, rules: RulesConfig) -> Iterator[str]
 
 @contextmanager
 def _demo_files() -> Iterator[tuple[list[Path], Config]]:
-    """Yield the audio files, and a configuration whose temporary store has the shipped answers."""
+    """Yield the audio files, and a configuration whose store has the recorded answers."""
     from importlib.resources import as_file, files
     from tempfile import TemporaryDirectory
 

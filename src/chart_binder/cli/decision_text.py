@@ -1,4 +1,4 @@
-"""Decisions as text: what was decided, a model's answer with its checks, and the explanation."""
+"""Decisions as text: the decision, a model's answer with its checks, and the explanation."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -52,12 +52,12 @@ _HEADLINES = {
 
 
 def musicbrainz_page(entity: str, mbid: str) -> str:
-    """Return the address of a MusicBrainz page; an id that is no UUID has none and is returned."""
+    """Return the address of a MusicBrainz page, or the id itself if it is not a UUID."""
     return f"{SITE}/{entity}/{mbid}" if MBID.fullmatch(mbid) else mbid
 
 
 def entity_names(bundle: EvidenceBundle | None, *, whole: bool = False) -> dict[str, str]:
-    """Return names of release groups and releases by id; of `whole` releases with the group's."""
+    """Return the names of release groups and releases by id; if `whole`, releases name groups."""
     names: dict[str, str] = {}
     for group in bundle.groups if bundle else ():
         names[group.mb_rg_id] = group_name(group)
@@ -75,7 +75,7 @@ def group_name(group: ReleaseGroup) -> str:
 
 
 def release_name(release: Release) -> str:
-    """Return what tells a release from another: date, place, label, format."""
+    """Return what distinguishes a release: date, place, label, format."""
     parts = (
         str(release.when), release.place, release.label, release.catno, release.format,
         release.disambiguation and f"({release.disambiguation})",
@@ -84,7 +84,7 @@ def release_name(release: Release) -> str:
 
 
 def decision_object(decision: Decision) -> dict[str, Any]:
-    """Return a decision for JSON: what it is about and the first release stand first."""
+    """Return a decision for JSON, with its subject and the first release at the start."""
     fields: dict[str, Any] = msgspec.to_builtins(decision)
     return {name: fields[name] for name in _FIRST_FIELDS} | fields
 
@@ -92,25 +92,25 @@ def decision_object(decision: Decision) -> dict[str, Any]:
 def recording_lines(
     decision: Decision, *, explained: bool = False, with_year: bool = True
 ) -> Iterator[str]:
-    """Yield artist, title and first release; why its year is certain or not, if so asked."""
+    """Yield artist, title and first release, and on request why its year is certain or not."""
     if name := " - ".join(filter(None, (decision.artist, decision.title))):
         yield from wrap(name, "  ")
-    if found := decision.first_release:
+    if first := decision.first_release:
         is_open = decision.state in (State.UNDECIDED, State.REVIEW)
-        written = "; canon write writes the year" if found.year_certain and is_open else ""
-        brief = f", year certain{written}" if found.year_certain and not explained else ""
-        yield from wrap(f"first released {first_release_text(found)}{brief}", "  ", 4)
-        if explained or (with_year and not found.year_certain):
-            certain = "" if found.year_certain else "not "
-            yield from labelled("year", f"{certain}certain: {found.because}{written}")
+        note = "; `canon write` can already write it" if first.year_certain and is_open else ""
+        brief = f", year certain{note}" if first.year_certain and not explained else ""
+        yield from wrap(f"first released {first_release_text(first)}{brief}", "  ", 4)
+        if explained or (with_year and not first.year_certain):
+            certain = "" if first.year_certain else "not "
+            yield from labelled("year", f"{certain}certain: {first.because}{note}")
 
 
 def decision_lines(
     path: str, case: Case, *, explained: bool = False, brief: bool = False
 ) -> Iterator[str]:
-    """Yield a decision as a short block; if `explained`, with what each answer leads to.
+    """Yield a decision as a short block; if `explained`, with the effect of each answer.
 
-    A `brief` one has no addresses, one missing fact, and of a model only what came of it.
+    If `brief`, leave out addresses, all but one missing fact, and the checks of a model.
     """
     decision = case.decision
     yield path
@@ -120,7 +120,7 @@ def decision_lines(
     yield from labelled(decision.state, decision.failure)
     if is_undecided:
         yield from labelled("undecided", decision.rationale or "no reason was given")
-    if decision.crg_mbid:  # beside an error: what was decided and could not be kept
+    if decision.crg_mbid:  # with an error, the decision that could not be stored
         yield from _belonging(case, decision.crg_mbid, brief=brief)
     result = decision.model_answer
     if result and brief:
@@ -130,8 +130,8 @@ def decision_lines(
         yield from _questions(case)
     elif brief:
         first, *others = missing_facts(decision) or [""]
-        more = f"and {counted(len(others), 'other fact')}: see canon explain" if others else ""
-        yield from labelled_list("missing", filter(None, (first, more)))
+        remainder = f"and {counted(len(others), 'other fact')}: see canon explain" if others else ""
+        yield from labelled_list("missing", filter(None, (first, remainder)))
     else:
         yield from labelled_list("missing", decision.missing_facts)
     if decision.siblings and not explained and not (brief and decision.siblings.said == NOT_NEEDED):
@@ -166,29 +166,29 @@ def _belonging(case: Case, crg: str, *, brief: bool) -> Iterator[str]:
 
 
 def missing_facts(decision: Decision) -> Sequence[str]:
-    """Return the missing facts but those that the problem of a model's answer says already."""
+    """Return the missing facts that the problem of a model's answer does not mention."""
     result = decision.adjudication
     problem = (result and not decision.failure and result.problem) or ""
     return [fact for fact in decision.missing_facts if fact not in problem]
 
 
-def first_release_text(found: FirstRelease) -> str:
+def first_release_text(first: FirstRelease) -> str:
     """Return a first release as `1977-02-04 (album Rumours, Warner, US)`, or `1993 or earlier`.
 
-    A year that is not certain leads if something gives an earlier one: `1977? (the reason)`.
+    If something gives an earlier, uncertain year, that comes first: `1977? (the reason)`.
     """
-    if found.best_known:
-        return str(found.best_known)
-    record = " ".join(filter(None, (found.title and found.type, found.title)))
-    place = ", ".join(filter(None, (record, found.label, found.country)))
-    earlier = "" if found.year_certain else " or earlier"
-    through = ", through a sibling recording" if found.via_sibling else ""
-    said = ", as a person says" if found.by is SaidBy.PERSON else ""
-    return f"{found.date}{earlier}{f' ({place})' if place else ''}{through}{said}"
+    if first.best_known:
+        return str(first.best_known)
+    record = " ".join(filter(None, (first.title and first.type, first.title)))
+    place = ", ".join(filter(None, (record, first.label, first.country)))
+    earlier = "" if first.year_certain else " or earlier"
+    through = ", through a sibling recording" if first.via_sibling else ""
+    source = ", as a person says" if first.by is SaidBy.PERSON else ""
+    return f"{first.date}{earlier}{f' ({place})' if place else ''}{through}{source}"
 
 
 _ANSWERS_TOLD = re.compile(r"(?<=[0-9])\? Before: .*; on that day or later: .*")
-"""The answers in the sentence of a question, which are lines of their own below it."""
+"""The answers in the text of a question, which are printed on their own lines."""
 
 
 def question_text(question: Question) -> str:
@@ -198,18 +198,22 @@ def question_text(question: Question) -> str:
 
 def _questions(case: Case) -> Iterator[str]:
     label, names = "missing", entity_names(case.bundle)
-    for one in case.decision.questions:
-        asked = question_text(one)
-        kind = "" if one.kind == "missing_original" else f"[{one.kind.replace('_', ' ')}] "
-        yield from labelled(label, f"{kind}{asked}")  # that one's words begin as its name
+    for question in case.decision.questions:
+        text = question_text(question)
+        if question.kind != "missing_original":  # whose text begins with the name of its kind
+            text = f"[{question.kind.replace('_', ' ')}] {text}"
+        yield from labelled(label, text)
         label = ""
-        for each in one.possibilities:
-            yield from labelled("", f"- {each.answer}: {names.get(each.crg or '', 'still open')}")
+        for answer in question.possibilities:
+            yield from labelled(
+                "", f"- {answer.answer}: {names.get(answer.crg or '', 'still open')}"
+            )
 
 
 def siblings_of(bundle: EvidenceBundle | None) -> Sequence[RecordingCandidate]:
-    """Return the other recordings of the performance in evidence."""
-    return [one for one in bundle.recording_candidates if one.is_sibling] if bundle else []
+    """Return the other recordings of the same performance in the evidence."""
+    recordings = bundle.recording_candidates if bundle else ()
+    return [recording for recording in recordings if recording.is_sibling]
 
 
 def sibling_text(sibling: RecordingCandidate) -> str:
@@ -218,8 +222,8 @@ def sibling_text(sibling: RecordingCandidate) -> str:
     return f"a sibling recording ({_recording_name(sibling)}){because}"
 
 
-def _recording_name(one: RecordingCandidate) -> str:
-    parts = (one.title, one.disambiguation, format_length(one.length_ms))
+def _recording_name(recording: RecordingCandidate) -> str:
+    parts = (recording.title, recording.disambiguation, format_length(recording.length_ms))
     return ", ".join(filter(None, parts))
 
 
@@ -230,7 +234,7 @@ def _model_text(result: AdjudicationResult) -> str:
 def adjudication_lines(
     result: AdjudicationResult, state: State, names: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield which model answered and how sure, checks, facts about what `names` has, by its id."""
+    """Yield the model with its confidence, its checks and facts; `names` are by id."""
     yield from labelled("model", f"{_model_text(result)}, confidence {result.confidence:.2f}")
     if result.problem and state is not State.ERROR:
         yield from labelled("", result.problem)
@@ -243,12 +247,12 @@ def adjudication_lines(
 def outcome_rows(
     result: AdjudicationResult, bundle: EvidenceBundle | None
 ) -> Iterator[tuple[str, str]]:
-    """Yield label and text for a model's answer with its names, its checks, facts and cost."""
+    """Yield labels and texts for the answer of a model, its checks, facts and cost."""
     names = entity_names(bundle)
     for label, mbid in (("release group", result.crg_mbid), ("release", result.rr_mbid)):
         yield label, " ".join(filter(None, (mbid or "none", names.get(mbid or ""))))
     yield "confidence", f"{result.confidence:.2f}"
-    if result.problem and result.rationale:  # else the problem is printed as the reason
+    if result.problem and result.rationale:  # otherwise the problem is printed as the reason
         yield "problem", result.problem
     yield from examination(result, entity_names(bundle, whole=True))
     usage = result.usage
@@ -259,7 +263,7 @@ def outcome_rows(
 
 
 def examination(result: AdjudicationResult, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield label and text for checks and facts, each once."""
+    """Yield labels and texts for checks and facts, each label once."""
     label = "checks"
     for check in shown_checks(result):
         yield label, f"{'ok' if check.passed else 'NOT OK'}: {check.detail}"
@@ -274,21 +278,21 @@ def examination(result: AdjudicationResult, names: Mapping[str, str]) -> Iterato
 
 def shown_checks(result: AdjudicationResult) -> Sequence[Check]:
     """Return the checks that the facts do not repeat."""
-    return [each for each in result.checks if not (each.name == "fact" and result.facts)]
+    return [check for check in result.checks if not (check.name == "fact" and result.facts)]
 
 
 def facts_by_claim(facts: Iterable[Fact]) -> Sequence[tuple[Fact, Sequence[Fact]]]:
-    """Return each claim once, as its first fact, with all the facts that make it."""
+    """Return each claim once, as its first fact, with all facts that claim it."""
     claims: dict[tuple[str, str, str], list[Fact]] = {}
     for fact in facts:
         claims.setdefault((fact.about, fact.field, fact.value), []).append(fact)
-    return [(made[0], made) for made in claims.values()]
+    return [(claimed[0], claimed) for claimed in claims.values()]
 
 
 def claim_text(fact: Fact, names: Mapping[str, str]) -> str:
     """Return what a fact says: `date 1975 -> 1975-10-31 of ...`; `names` are by id."""
     value = fact.value if fact.before is None else f"{fact.before} -> {fact.value}"
-    about = names.get(bare_id(fact.about), fact.about) or "nothing that is named"
+    about = names.get(bare_id(fact.about), fact.about) or "something unnamed"
     return f"{fact.field} {value} of {about}"
 
 
@@ -312,41 +316,53 @@ _NAMES_SHARE, _REASONS_SHARE, _LEAST_REASON = 45, 60, 26
 def explanation_lines(
     path: str, case: Case, rules_config: RulesConfig, *, brief: bool = False, whole: bool = False
 ) -> Iterator[str]:
-    """Yield the decision, the rules that were tried, and the candidates with why each lost.
+    """Yield the decision, the candidates with the reason why each lost, and the rules.
 
-    If `brief`, addresses are left out; if `whole`, the candidates have all their dates.
+    If `brief`, leave out addresses; if `whole`, add every rule and all dates of the candidates.
     """
     yield from decision_lines(path, case, explained=True, brief=brief)
     verdict = case.verdict
     if verdict is None or case.bundle is None:
         return
-    for one in () if brief else case.bundle.recording_candidates:
-        if one.mb_recording_id == case.decision.recording_mbid:
-            yield from labelled("recording", _recording_name(one))
-            yield from labelled("", musicbrainz_page("recording", one.mb_recording_id))
+    for recording in () if brief else case.bundle.recording_candidates:
+        if recording.mb_recording_id == case.decision.recording_mbid:
+            yield from labelled("recording", _recording_name(recording))
+            yield from labelled("", musicbrainz_page("recording", recording.mb_recording_id))
     if not brief:
         yield from _siblings(case.bundle)
     candidates = appearances(case.bundle)
-    chosen = next((one for one in candidates if one.release_group == case.decision.crg_mbid), None)
-    path_shown = [] if brief and case.decision.adjudication else [*_rule_path(case, verdict)]
-    yield from ("", "  The rules, in their order:") if path_shown else ()
-    for considered in path_shown:
-        is_told = considered.said == case.decision.rationale
-        said = "decides, as said above" if is_told else _say_once(considered.said, chosen)
-        yield from wrap(f"{considered.rule}: {said}", "    ", 6)
+    chosen = next((row for row in candidates if row.release_group == case.decision.crg_mbid), None)
     rivals = why_not(case, rules_config)
     if rows := [*_candidate_lines(candidates, chosen, rivals, whole=whole)]:
         most = len(rows) if whole else _FEW_CANDIDATES if brief else _MAX_CANDIDATES
-        facts = WITH_FACTS if any(one.why_not.endswith(WITH_FACTS) for one in rivals) else ""
+        facts = WITH_FACTS if any(rival.why_not.endswith(WITH_FACTS) for rival in rivals) else ""
         yield ""
         yield from wrap(f"The candidates, by their first official release{facts}:", "  ")
         yield from candidate_table(rows[:most])
         if len(rows) > most:
             yield f"    and {len(rows) - most} more{'' if brief else ': -v shows all'}"
+    if not (brief and case.decision.adjudication):
+        yield from _rule_lines(case, verdict, chosen, whole=whole or brief)
+
+
+def _rule_lines(
+    case: Case, verdict: Verdict, chosen: Appearance | None, *, whole: bool
+) -> Iterator[str]:
+    """Yield the reasons of the rules; unless `whole`, of a decided case only where they chose."""
+    decision, steps = case.decision, [*_rule_path(case, verdict)]
+    shown = [step for step in steps if step.rule in (decision.crg_rule, decision.rr_rule)]
+    if whole or decision.state is not State.DECIDED:
+        shown = steps
+    yield from ("", "  The rules, in their order:" if shown == steps else "  The rules that chose:")
+    for step in shown:
+        reason = "see above" if step.said == decision.rationale else _say_once(step.said, chosen)
+        yield from wrap(f"{step.rule}: {reason}", "    ", 6)
+    if left := len(steps) - len(shown):
+        yield from wrap(f"and {counted(left, 'rule')} that did not apply: -v shows all", "    ", 6)
 
 
 def _say_once(text: str, named: Appearance | None) -> str:
-    """Return a reason with `that single` for the name of a candidate that was named before."""
+    """Return a reason with `that single` in place of the name of a candidate named before."""
     if named is None:
         return text
     name = re.escape(f"the {named.kind} '{named.title}'")
@@ -354,7 +370,7 @@ def _say_once(text: str, named: Appearance | None) -> str:
 
 
 CandidateLine: TypeAlias = tuple[str, str, str, Sequence[str]]
-"""What stands before the name of a candidate, its name, the reason, and lines below it."""
+"""The text before a candidate's name, its name, the reason, and lines below it."""
 
 
 def _candidate_lines(
@@ -364,16 +380,17 @@ def _candidate_lines(
     *,
     whole: bool,
 ) -> Iterator[CandidateLine]:
-    """Yield all candidates in the order of their dates, then those that were excluded."""
+    """Yield all candidates by date, then those that were excluded."""
     left = {rival.release_group: rival for rival in rivals}
-    for one in candidates:
-        rival = left.pop(one.release_group, None)
-        reason = _say_once(reason_alone(one.kind, rival.why_not if rival else ""), chosen)
-        mark, why = (">", "chosen") if one is chosen else (" ", reason.removesuffix(WITH_FACTS))
-        day = one.sources[0].date if one.sources else "-"
-        page = labelled("", musicbrainz_page("release-group", one.release_group))
-        below = [*page, *_dates(one)] if whole else []
-        yield f"  {mark} {day:<10}  ", f"{one.title} ({one.kind})", why, below
+    for candidate in candidates:
+        rival = left.pop(candidate.release_group, None)
+        reason = _say_once(reason_alone(candidate.kind, rival.why_not if rival else ""), chosen)
+        why = "chosen" if candidate is chosen else reason.removesuffix(WITH_FACTS)
+        mark = ">" if candidate is chosen else " "
+        day = candidate.sources[0].date if candidate.sources else "-"
+        page = labelled("", musicbrainz_page("release-group", candidate.release_group))
+        below = [*page, *_dates(candidate)] if whole else []
+        yield f"  {mark} {day:<10}  ", f"{candidate.title} ({candidate.kind})", why, below
     for rival in left.values():
         why = _say_once(rival.why_not, chosen).removesuffix(WITH_FACTS)
         page = labelled("", musicbrainz_page("release-group", rival.release_group))
@@ -381,9 +398,9 @@ def _candidate_lines(
 
 
 def candidate_table(rows: Sequence[CandidateLine], *, is_cut: bool = False) -> Iterator[str]:
-    """Yield a row for each candidate, of one line if `is_cut`.
+    """Yield a row for each candidate, cut to one line if `is_cut`.
 
-    On a narrow terminal the reason is else a line of its own.
+    Otherwise the reason has its own lines on a narrow terminal.
     """
     width = line_width()
     longest = max(display_width(printable(name)) for _, name, *_ in rows)
@@ -392,8 +409,8 @@ def candidate_table(rows: Sequence[CandidateLine], *, is_cut: bool = False) -> I
     for head, name, why, below in rows:
         left = width - display_width(head) - _INDENT
         if is_cut:
-            taken = min(longest, left - min(reasons, left * _REASONS_SHARE // 100))
-            line = f"{head}{fit(printable(name), taken)}{'':{_INDENT}}{printable(why)}"
+            name_width = min(longest, left - min(reasons, left * _REASONS_SHARE // 100))
+            line = f"{head}{fit(printable(name), name_width)}{'':{_INDENT}}{printable(why)}"
             yield shortened(line, width)
         elif left + _INDENT - names < _LEAST_REASON:
             yield from wrap(printable(name), head)
@@ -405,13 +422,13 @@ def candidate_table(rows: Sequence[CandidateLine], *, is_cut: bool = False) -> I
 
 
 def _siblings(bundle: EvidenceBundle) -> Iterator[str]:
-    found, texts = siblings_of(bundle), [bundle.sibling_lookup]
-    for one in found[:_MAX_SIBLINGS]:
-        titles = [f"'{group.title}'" for group in one.groups]
-        more = f" and {len(titles) - _MAX_TITLES} more" if len(titles) > _MAX_TITLES else ""
-        texts.append(f"{sibling_text(one)}; on {', '.join(titles[:_MAX_TITLES])}{more}")
-    if len(found) > _MAX_SIBLINGS:
-        texts.append(f"and {len(found) - _MAX_SIBLINGS} more")
+    siblings, texts = siblings_of(bundle), [bundle.sibling_lookup]
+    for sibling in siblings[:_MAX_SIBLINGS]:
+        titles = [f"'{group.title}'" for group in sibling.groups]
+        remainder = f" and {len(titles) - _MAX_TITLES} more" if len(titles) > _MAX_TITLES else ""
+        texts.append(f"{sibling_text(sibling)}; on {', '.join(titles[:_MAX_TITLES])}{remainder}")
+    if len(siblings) > _MAX_SIBLINGS:
+        texts.append(f"and {len(siblings) - _MAX_SIBLINGS} more")
     if not bundle.has_no_sibling and bundle.possible_sibling:
         texts.append(bundle.possible_sibling.removeprefix("; "))
     yield from labelled_list("siblings", texts)
@@ -431,36 +448,36 @@ def explanation_object(case: Case, rules_config: RulesConfig) -> dict[str, objec
     if siblings := siblings_of(case.bundle):
         explained["siblings"] = [
             {
-                "recording_mbid": one.mb_recording_id,
-                "because": one.because,
-                "release_groups": [group.mb_rg_id for group in one.groups],
+                "recording_mbid": sibling.mb_recording_id,
+                "because": sibling.because,
+                "release_groups": [group.mb_rg_id for group in sibling.groups],
             }
-            for one in siblings
+            for sibling in siblings
         ]
     return {"explanation": msgspec.to_builtins(explained)}
 
 
 def _rule_path(case: Case, verdict: Verdict) -> Iterator[RuleStep]:
-    """Yield the rules that were tried, and the model last, where its answer decided."""
+    """Yield the rules that were tried, and last the model, if its answer decided."""
     yield from verdict.path
     if case.decision.decided_by == "llm" and case.decision.crg_rule:
         yield RuleStep(case.decision.crg_rule, case.decision.rationale or "")
 
 
-def _dates(one: Appearance) -> Iterator[str]:
+def _dates(candidate: Appearance) -> Iterator[str]:
     """Yield the releases that give a candidate its dates, and those that do not count."""
-    for number, source in enumerate(one.sources):
+    for number, source in enumerate(candidate.sources):
         release = _source(source)
         yield from labelled(f"  {source.date}", f"at the latest: {release}" if number else release)
         if source.release:
             yield from labelled("", musicbrainz_page("release", source.release))
-    for source in one.aside:
+    for source in candidate.aside:
         text = f"does not count: {_source(source)}, {source.status or 'of unknown status'}"
         yield from labelled(f"  {source.date or '-'}", text)
 
 
 def _source(source: DateSource) -> str:
     if source.release is None:
-        return "the group's own date, for no release of it is listed"
-    more = f" (and {source.others} more of that date)" if source.others else ""
-    return f"{source.said or 'a release of unknown country and label'}{more}"
+        return "the date of the group, because no release of it is listed"
+    remainder = f" (and {source.others} more of that date)" if source.others else ""
+    return f"{source.said or 'a release of unknown country and label'}{remainder}"

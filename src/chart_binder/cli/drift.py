@@ -11,7 +11,7 @@ from chart_binder.batch import drift_check
 from chart_binder.cli import options, output
 from chart_binder.cli.decision_text import entity_names
 from chart_binder.domain.records import DecisionRecord, UnreadDecision
-from chart_binder.errors import CanonError, UsageError
+from chart_binder.errors import CanonError
 from chart_binder.files import path_text
 from chart_binder.jobs.decision import NOT_ATTEMPTED, Decision, State
 from chart_binder.jobs.drift import Drift, DriftState
@@ -22,14 +22,7 @@ from chart_binder.wiring import store_url
 
 _STATUS = {DriftState.DIFFERS: 3, DriftState.FAILED: 1}
 _GONE = "gone"
-_REMOVED = {
-    "list": "`canon drift` itself lists what would differ",
-    "accept": "`canon batch --frozen` takes today's decisions",
-    "keep": "an override holds a decision: `canon override set`",
-    "pin": "an override holds a decision: `canon override set`",
-    "unpin": "nothing is pinned; `canon override remove` removes an override",
-}
-"""Words that were commands below `drift`, with what to use instead."""
+_DATE = "first release"
 _WORDS = {str(name): str(name) for name in (*DriftState, *NOT_ATTEMPTED, _GONE)} | {
     State.ERROR: "never decided, for an error"
 }
@@ -41,16 +34,14 @@ _WORDS = {str(name): str(name) for name in (*DriftState, *NOT_ATTEMPTED, _GONE)}
 def drift(session: options.Session, paths: tuple[str, ...]) -> int:
     """Say which decisions `canon batch --frozen` would change, and why.
 
-    Of all files that were decided, or of those named, the ones that the batch would not pass over
-    are decided again by their stored evidence, and nothing is stored. The causes: evidence, rules,
-    a model with other settings, a person's override, or a damaged decision. No model is asked:
-    files that the batch would ask one about are counted, and so are those without a decision.
+    All decided files, or those named, are decided again with their stored evidence if a batch would
+    do so; nothing is stored. The causes: evidence, rules, a model with other settings, a person's
+    override, or a damaged decision. No model is asked: files about which a batch would ask one are
+    counted, and so are those without a decision.
 
     Exit status: 0 no decision would change, 3 some would differ, 1 some could not be made again.
     """
-    for word in filter(_REMOVED.get, paths[:1]):
-        raise UsageError(f"drift {word}: {_REMOVED[word]}; a path of this name is ./{word}")
-    results = _Results(session)
+    results = _DriftPrinter(session)
     with open_store(store_url(session.config)) as store:
         check = drift_check(store, session.config)
         for latest in _decisions(store, paths):
@@ -85,11 +76,12 @@ def _decisions(store: Store, paths: Sequence[str]) -> Iterator[DecisionRecord | 
                 is_empty = False
                 yield record
         if is_empty:
-            raise CanonError(f"{path_text(name)}: no decision is stored for that path")
+            problem = "is not decided yet" if os.path.lexists(name) else "does not exist"
+            raise CanonError(f"{path_text(name)!r} {problem}")
 
 
-class _Results:
-    """Counts decisions, and prints those that differ; as text, their lines are kept for the end."""
+class _DriftPrinter:
+    """Counts decisions, and prints those that differ: JSON at once, text at the end."""
 
     def __init__(self, session: options.Session) -> None:
         self.session = session
@@ -110,7 +102,7 @@ class _Results:
                 self.lines += _lines(comparison)
 
     def skip(self, unread: UnreadDecision) -> None:
-        """Count a decision whose file is not known."""
+        """Count a decision of an unknown file."""
         self.status = 1
         self.counts[DriftState.FAILED] += 1
         output.SkippedRecords().decision(unread)
@@ -124,13 +116,9 @@ def _lines(comparison: Drift) -> Iterator[str]:
         return
     yield from output.note_lines("would differ", f"by {' and '.join(comparison.causes)}")
     words = entity_names(comparison.evidence)
-    for name, *both in _changes(comparison):
-        label = name
-        for sign, value in zip("-+", both, strict=True):
-            if value:
-                text = f"{value} {words.get(value, '')}".rstrip()
-                yield from output.labelled(label, f"{sign} {text}", 20)
-                label = ""
+    for name, *both in sorted(_changes(comparison), key=lambda change: change[0] != _DATE):
+        before, after = (words.get(value or "", value) or "none" for value in both)
+        yield from output.labelled(name, f"{before} -> {after}", 14)
     yield from output.note_lines("because", comparison.after.rationale or "no reason was given")
     if comparison.record:
         yield from output.note_lines("decision", comparison.record.id)
@@ -170,6 +158,6 @@ def _fields(decision: Decision) -> dict[str, str | None]:
         "state": decision.state,
         "release group": decision.crg_mbid,
         "release": decision.rr_mbid,
-        "first release": date,
+        _DATE: date,
         "rule": decision.crg_rule,
     }

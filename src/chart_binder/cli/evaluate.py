@@ -23,9 +23,9 @@ from chart_binder.wiring import musicbrainz_evidence
 _WORST = 10
 _NOT_ENABLED = (
     "--adjudicate: no model is enabled; llm.enabled = true enables the one that is configured"
-    " (`canon config path` says in which file), and `canon doctor` says whether it is ready"
+    " (`canon config path` names the file), and `canon doctor` checks whether it is ready"
 )
-_NO_MODEL = "--adjudicate: musicbrainz.offline is true, so that no model can be asked but a replay"
+_NO_MODEL = "--adjudicate: musicbrainz.offline is true, so only a replay can answer"
 
 
 @click.command("eval")
@@ -49,7 +49,7 @@ def eval_golden(
     With --dates FILE.csv each row of a list is looked up at MusicBrainz instead, by its ISRC or by
     artist and title, and its first release is compared with the year of the list.
 
-    With --adjudicate the transcript of each run is kept; it is named where a case is listed.
+    With --adjudicate the transcript of each run is stored, and named with each listed case.
 
     Exit status: 0 all as expected, 3 some open that should be decided, 1 something wrong, a line
     ill-formed or no case at all. With --dates: 0 every row has a first release, 3 some have none, 1
@@ -65,7 +65,7 @@ def eval_golden(
         evaluate.read_golden(read_lines(file)), partial(decide_bundle, pipeline)
     )
     if not report.crg.cases and not report.ill_formed:
-        raise CanonError(f"{path_text(file)}: holds no case, so there is nothing to score")
+        raise CanonError(f"{path_text(file)}: no case to score")
     session.show(report, _report_lines(report))
     if report.open and not adjudicate and session.config.llm.enabled and file != "-":
         output.print_next(output.canon_call("eval", file, "--adjudicate"))
@@ -73,7 +73,7 @@ def eval_golden(
 
 
 def _pipeline(session: options.Session, *, adjudicate: bool) -> Pipeline:
-    """Return the pipeline without overrides, for rules and model are scored."""
+    """Return the pipeline without overrides, because rules and model are scored."""
     if not adjudicate:
         return Pipeline(session.config.rules)
     pipeline = live_pipeline(session)
@@ -112,26 +112,27 @@ def _year_lines(report: evaluate.YearReport) -> Iterator[str]:
     decided = f"{report.decided.rows} ({_percent(report.share_decided)})"
     yield from output.labelled("decided", f"{decided}{without}")
     yield ""
-    rows: list[Sequence[object]] = [("", "rows", "exact", "within one", "more than two off")]
+    rows: list[Sequence[object]] = [("", "rows", "exact", "within 1 year", "more than 2 years off")]
     for name, shares in (("decided", report.decided), ("of a certain year", report.certain)):
         cells = (
-            f"{getattr(shares, each)} {_percent(getattr(shares, f'{each}_share'))}"
-            for each in ("exact", "within_one", "more_than_two")
+            f"{getattr(shares, band)} {_percent(getattr(shares, f'{band}_share'))}"
+            for band in ("exact", "within_one", "more_than_two")
         )
         rows.append((name, shares.rows, *cells))
     yield from output.table(rows)
     yield from _section("Furthest off:", map(_off_lines, report.worst))
     without_year = (
-        output.wrap(f"{_name(one.row)}: {one.problem}", "  ", 4) for one in report.without_year
+        output.wrap(f"{_name(compared.row)}: {compared.problem}", "  ", 4)
+        for compared in report.without_year
     )
     yield from _section("Without a first release:", without_year)
     yield from _ill_formed_lines(report.ill_formed)
 
 
-def _off_lines(one: evaluate.ComparedYear) -> Iterator[str]:
-    found = first_release_text(one.first_release) if one.first_release else "never"
-    said = f"{_name(one.row)}: {one.row.year} in the list, first released {found}"
-    return output.wrap(said, f"{one.off:+5d}  ")
+def _off_lines(compared: evaluate.ComparedYear) -> Iterator[str]:
+    release = first_release_text(compared.first_release) if compared.first_release else "never"
+    text = f"{_name(compared.row)}: {compared.row.year} in the list, first released {release}"
+    return output.wrap(text, f"{compared.off:+5d}  ")
 
 
 def _name(row: evaluate.ListedYear) -> str:
@@ -144,13 +145,13 @@ def _section(title: str, entries: Iterable[Iterable[str]]) -> Iterator[str]:
 
 
 def _ill_formed_lines(lines: Sequence[evaluate.InvalidLine]) -> Iterator[str]:
-    bad = (output.labelled(f"line {each.line}", each.problem) for each in lines)
+    bad = (output.labelled(f"line {line.line}", line.problem) for line in lines)
     return _section("Ill-formed lines:", bad)
 
 
 _RULE_COLUMNS = (
-    "(found: cases that the rule decided, or that were left open by INDETERMINATE; right and wrong"
-    " are of these, open of the expected ones; a case that is rightly open counts as right)"
+    "(found: cases that the rule decided, for INDETERMINATE those left open; right and wrong count"
+    " these, open counts the expected ones; a case that is rightly open counts as right)"
 )
 
 
@@ -159,15 +160,15 @@ def _report_lines(report: evaluate.EvaluationReport) -> Iterator[str]:
     head = ("", "cases", "right", "wrong", "open", "failed", "accuracy", "precision")
     totals = (("release group (CRG)", report.crg), ("release (RR) where right", report.rr))
     cells = (
-        (name, each.cases, each.right, each.wrong, each.open, each.failed,
-         _percent(each.accuracy), _percent(each.precision))
-        for name, each in totals
+        (name, total.cases, total.right, total.wrong, total.open, total.failed,
+         _percent(total.accuracy), _percent(total.precision))
+        for name, total in totals
     )  # fmt: skip
     yield from output.table([head, *cells])
     yield f"{report.rightly_open} of the cases rightly open"
     yield ""
     counts = ("expected", "decided", "right", "wrong", "open")
-    rules = ((each.rule, *(getattr(each, name) for name in counts)) for each in report.rules)
+    rules = ((rule.rule, *(getattr(rule, name) for name in counts)) for rule in report.rules)
     yield from output.table([("rule", "expected", "found", *counts[2:]), *rules])
     yield from output.wrap(_RULE_COLUMNS)
     yield from _section("Not as expected:", map(_case_lines, report.wrong))
@@ -175,17 +176,17 @@ def _report_lines(report: evaluate.EvaluationReport) -> Iterator[str]:
     yield from _ill_formed_lines(report.ill_formed)
 
 
-def _first_release_lines(found: evaluate.FirstReleaseTotals) -> Iterator[str]:
-    if not found.cases:
+def _first_release_lines(totals: evaluate.FirstReleaseTotals) -> Iterator[str]:
+    if not totals.cases:
         return
     counts = (
-        (found.wrong_year, "of a wrong year that is called certain"),
-        (found.wrongly_certain, "called certain without reason"),
-        (found.wrongly_uncertain, "called uncertain without reason"),
-        (found.wrong_date, "of another date"),
-        (found.wrong_group, "on another release group"),
+        (totals.wrong_year, "of a wrong year that is called certain"),
+        (totals.wrongly_certain, "called certain without reason"),
+        (totals.wrongly_uncertain, "called uncertain without reason"),
+        (totals.wrong_date, "of another date"),
+        (totals.wrong_group, "on another release group"),
     )
-    texts = [f"{found.right} of {found.cases} right"]
+    texts = [f"{totals.right} of {totals.cases} right"]
     texts += [f"{count} {words}" for count, words in counts if count]
     yield from output.wrap(", ".join(texts), "first release: ")
     yield ""
@@ -193,7 +194,7 @@ def _first_release_lines(found: evaluate.FirstReleaseTotals) -> Iterator[str]:
 
 def _case_lines(case: evaluate.ScoredCase) -> Iterator[str]:
     yield f"  {case.id} (line {case.line}): {case.name}"
-    expected, found = case.expected, case.decision
+    expected, decision = case.expected, case.decision
     if case.first is evaluate.Grade.WRONG:
         wanted = _expected_first(case)
         found_first = case.decision.first_release
@@ -202,19 +203,21 @@ def _case_lines(case: evaluate.ScoredCase) -> Iterator[str]:
         if found_first:
             yield from output.labelled("", found_first.because)
     yield from output.labelled("expected", _group(case, expected.crg_mbid, expected.crg_rule))
-    yield from output.labelled("found", _group(case, found.crg_mbid, found.crg_rule))
+    yield from output.labelled("found", _group(case, decision.crg_mbid, decision.crg_rule))
     if case.rr in (evaluate.Grade.WRONG, evaluate.Grade.OPEN) or case.is_by_another_rule:
         wanted = " or ".join(sorted(filter(None, expected.releases or ()))) or "none"
         yield from output.labelled("release", f"expected {wanted}{_rule(expected.rr_rule)}")
-        yield from output.labelled("", f"found {found.rr_mbid or 'none'}{_rule(found.rr_rule)}")
-    yield from output.labelled("failed", found.error)
-    if result := found.adjudication:
-        if result.crg_mbid and result.crg_mbid != found.crg_mbid:  # it was not accepted
+        yield from output.labelled(
+            "", f"found {decision.rr_mbid or 'none'}{_rule(decision.rr_rule)}"
+        )
+    yield from output.labelled("failed", decision.error)
+    if result := decision.adjudication:
+        if result.crg_mbid and result.crg_mbid != decision.crg_mbid:  # not accepted
             yield from output.labelled("answered", _group(case, result.crg_mbid, None))
         yield from output.labelled("because", result.rationale)
-        yield from adjudication_lines(result, found.state, case.titles)
-    yield from output.labelled_list("path", (f"{each.rule}: {each.said}" for each in case.path))
-    yield from output.labelled_list("missing", found.missing_facts)
+        yield from adjudication_lines(result, decision.state, case.titles)
+    yield from output.labelled_list("path", (f"{step.rule}: {step.said}" for step in case.path))
+    yield from output.labelled_list("missing", decision.missing_facts)
 
 
 def _expected_first(case: evaluate.ScoredCase) -> str:

@@ -1,4 +1,4 @@
-"""`canon ls`, `canon audit`, `canon playlist`: stored decisions listed, judged and played."""
+"""`canon ls`, `canon forget`, `canon audit` and `canon playlist`: work on stored decisions."""
 
 import csv
 import io
@@ -37,25 +37,25 @@ _EXPLAINED = (
     "r  right: release group and first release are as they should be",
     "w  wrong: one of them is not",
     "u  unsure: you cannot tell; it counts as neither",
-    "s  skip: it is asked about again by the same command",
+    "s  skip: the same command asks about it again",
     "b  back: take back the verdict before this one, and ask again",
-    "q  quit: every verdict is kept, and the same command goes on",
+    "q  quit: every verdict is stored, and the same command goes on",
 )
 
 _NEGATED = re.compile(r"-(?=[A-Za-z]+:\S)")
 
 
 class _QueryCommand(click.Command):
-    """Takes `-state:decided` for a term of a query, not for options with one letter each."""
+    """A command that reads `-state:decided` as a term of a query, not as short options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Write negated terms with the other sign that a query may have."""
-        written = [f"^{one[1:]}" if _NEGATED.match(one) else one for one in args]
-        return super().parse_args(ctx, written)
+        """Write negated terms with the other sign that queries have."""
+        terms = [f"^{argument[1:]}" if _NEGATED.match(argument) else argument for argument in args]
+        return super().parse_args(ctx, terms)
 
 
 def _complete_query(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
-    """Complete a key of a query, or a value of a key that has few; bash splits at the colon."""
+    """Complete a key of a query, or one of its few values; bash splits words at the colon."""
     words = [*(context.params.get("query") or ()), begun]
     if words[-1] == ":":
         words.append("")
@@ -64,7 +64,7 @@ def _complete_query(context: click.Context, _: click.Parameter, begun: str) -> l
     name, colon, value = begun.partition(":")
     keys = [name] if colon else [key for key in listing.KEYS if key.startswith(name)]
     if len(keys) == 1 and keys[0] in listing.KEYS and (values := listing.KEYS[keys[0]].values):
-        return [f"{keys[0]}:{one}" for one in options.completions(value, values)]
+        return [f"{keys[0]}:{completion}" for completion in options.completions(value, values)]
     return [] if colon else [f"{key}:" for key in keys]
 
 
@@ -72,11 +72,11 @@ _query = click.argument("query", metavar="[QUERY]...", nargs=-1, shell_complete=
 
 
 def _sample_options(default: str = "") -> Callable[[Command], Command]:
-    """Return the options that draw a sample; `default` says of how many by default."""
-    about = f"Draw so many at random{default}; with --by rule, of each rule."
+    """Return the options that draw a sample; `default` is its size, for the help."""
+    about = f"Draw this many at random{default}; with --by rule, of each rule."
     return options.together(
         options.option("--sample N", about, into="size", type=click.IntRange(1)),
-        options.option("--by", "With --sample: as many of each rule.", type=click.Choice(["rule"])),
+        options.option("--by", "With --sample: of each rule.", type=click.Choice(["rule"])),
         options.option("--seed N", "Another number: another sample.", type=int, default=0),
     )
 
@@ -90,7 +90,7 @@ def _sample_options(default: str = "") -> Callable[[Command], Command]:
     type=click.Choice(["list", "csv", "jsonl"]),
 )
 @options.flag("-0", "--print0", "Print paths alone, each ended by NUL.")
-@options.option("--limit N", "List at most so many; 0 for all.", type=click.IntRange(0))
+@options.option("--limit N", "List at most this many; 0 for all.", type=click.IntRange(0))
 @_sample_options()
 @options.pass_session
 def ls(
@@ -103,7 +103,7 @@ def ls(
     seed: int,
     print0: bool,
 ) -> int:
-    """List the decisions that match a QUERY, or all; of each file the one that counts.
+    """List the current decisions that match a QUERY, or all of them.
 
     A QUERY is words and terms: `state:review year:1977..1979 artist:queen`. The keys are state,
     rule, by, artist, title, album (the file's), group (the canonical one's title), year and decade
@@ -111,9 +111,9 @@ def ls(
     docs/library.md.
 
     On a terminal it is a list by album: first release, artist and title, the record, the state; at
-    most 50 tracks, with -v each with its file, rule and reason. Elsewhere lines with tabs between.
+    most 50 tracks, with -v each with its file, rule and reason. In a pipe, tabs separate columns.
 
-    Exit status: 0, 1 where a record of the store is damaged, 2 bad usage.
+    Exit status: 0, 1 a record of the store is damaged, 2 bad usage.
     """
     if print0 and (form or session.as_json):
         raise UsageError("--print0 prints paths alone: leave out --format and --output json")
@@ -137,7 +137,7 @@ def ls(
 def _print_list(
     rows: Iterator[listing.ListedDecision], most: int, *, explained: bool, is_whole: bool
 ) -> None:
-    """Print the first tracks by folder and album, and what there is beside them."""
+    """Print the first tracks by folder and album, and notes on the rest."""
     counts: Counter[str] = Counter()
 
     def counted_rows() -> Iterator[listing.ListedDecision]:
@@ -151,8 +151,10 @@ def _print_list(
     notes = [f"{left:,} more: --limit 0 lists all"] if (left := counts.total() - len(shown)) else []
     if any((first := row.decision.first_release) and not first.year_certain for row in shown):
         notes.append("?: that year or earlier")
+    if count := counts[State.ERROR]:
+        notes.append(f"{counted(count, 'error')}: `canon batch --only error FOLDER` tries again")
     if any(row.is_gone for row in shown):
-        notes.append("gone: the file is not there any more; canon forget PATH takes it out")
+        notes.append("gone: the file does not exist any more; `canon forget PATH` forgets it")
     output.print_notes(notes)
     if counts.keys() & WAITING_STATES:
         output.print_next("canon review")
@@ -174,14 +176,14 @@ def _print(form: str, rows: Iterable[listing.ListedDecision]) -> None:
 
 @click.command("forget")
 @options.some_paths_argument
-@options.flag("--dry-run", "Only say how many files would be taken out.")
+@options.flag("--dry-run", "Only say how many files would be forgotten.")
 @options.pass_session
 def forget(session: options.Session, paths: tuple[str, ...], *, dry_run: bool) -> int:
-    """Take files, or all files below folders, out of the store; they may be gone already.
+    """Forget files, or all files below folders, also if they are gone; --dry-run previews it.
 
-    Their decisions with all that hangs on them are deleted at once, and nothing is asked. The files
-    stay as they are, and so does the journal of what was written to them: `canon undo` works.
-    `canon ls -0 QUERY | canon forget -` takes out what a query lists.
+    Their decisions and verdicts are deleted at once, without a question. The files stay as they
+    are, and so does the journal of what was written to them: `canon undo` works.
+    `canon ls -0 QUERY | canon forget -` forgets what a query lists.
 
     Exit status: 0, or 2 bad usage.
     """
@@ -190,12 +192,13 @@ def forget(session: options.Session, paths: tuple[str, ...], *, dry_run: bool) -
         session.create_no_store()
     with session.open_store() as store:
         forgotten = store.decisions.forget(named, is_dry=dry_run)
-    done = "would be taken" if dry_run else "taken"
-    said = f"{counted(forgotten.files, 'file')} {done} out of the store"
-    decisions = f" with {counted(forgotten.decisions, 'decision')}" if forgotten.decisions else ""
+    done = "would forget" if dry_run else "forgot"
+    text = f"{done} {counted(forgotten.files, 'file')}"
+    if forgotten.decisions:
+        text += f" and {counted(forgotten.decisions, 'decision')}; the files stay as they are"
     if not forgotten.files:
-        said = "no such file is in the store, so nothing was taken out"
-    session.show(msgspec.structs.asdict(forgotten) | {"dry_run": dry_run}, [said + decisions])
+        text = "canon knows no such file, so there is nothing to forget"
+    session.show(msgspec.structs.asdict(forgotten) | {"dry_run": dry_run}, [text])
     call = options.same_call(removed="--dry-run") if dry_run else ""
     output.print_next(call if forgotten.files else output.canon_call("ls"))
     return 0
@@ -205,7 +208,7 @@ def forget(session: options.Session, paths: tuple[str, ...], *, dry_run: bool) -
 @_query
 @_sample_options(f" ({_SAMPLE})")
 @options.flag(
-    "--report", "Ask nothing: print the shares of errors, of all that was judged, or --sample N."
+    "--report", "Ask nothing: print the shares of errors in all that was judged, or in --sample N."
 )
 @options.pass_session
 def audit(
@@ -217,20 +220,20 @@ def audit(
     *,
     report: bool,
 ) -> int:
-    """Judge a sample of the decisions that match a QUERY (see `canon ls`), with a key for each.
+    """Judge a sample of the decisions that match a QUERY (see `canon ls`), with single keys.
 
     r right, w wrong, u unsure, s skip, b back (takes the last verdict back), q quit. Each verdict
-    is kept at once, so that the same call goes on; it measures how often decisions are wrong, and
+    is stored at once, and the same call goes on. It measures how often decisions are wrong, and
     changes none of them (`canon review` does). At the end the share of errors is printed by rule,
-    with its interval at a confidence of 95 % (Wilson's). Only files in state `decided` are drawn,
-    unless the QUERY names a state.
+    with its 95% confidence interval (Wilson's). Only files in state `decided` are drawn, unless the
+    QUERY names a state.
 
     Exit status: 0 the sample is judged, 3 some of it is left, 1 a record of the store is damaged, 2
     bad usage.
     """
     asks = not (report or session.as_json)
     if asks and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("judging needs a terminal: `canon audit --report` does without")
+        raise UsageError("audit asks questions, so it needs a terminal; --report does not")
     wanted = listing.read_query(query)
     if not any(term.key == "state" for term in wanted.terms):
         wanted = listing.DecisionQuery(
@@ -242,41 +245,41 @@ def audit(
         if asks or by or size:
             drawn = listing.sample(rows, size or _SAMPLE, seed, is_by_rule=by is not None)
         else:
-            said = listing.audit_verdicts(store)
+            judged = listing.audit_verdicts(store)
             drawn = [
-                row for row in rows if listing.audited_outcome(row.record, row.decision) in said
+                row for row in rows if listing.audited_outcome(row.record, row.decision) in judged
             ]
         if asks:
-            _walk(store, drawn)
-        found = listing.audit_report(drawn, listing.audit_verdicts(store))
-    session.show(found, report_lines(found))
-    output.print_next(options.same_call(removed="--report") if found.left else "")
-    return skipped.status or (3 if found.left else 0)
+            _ask_verdicts(store, drawn)
+        audited = listing.audit_report(drawn, listing.audit_verdicts(store))
+    session.show(audited, report_lines(audited))
+    output.print_next(options.same_call(removed="--report") if audited.left else "")
+    return skipped.status or (3 if audited.left else 0)
 
 
-def _walk(store: "Store", drawn: Sequence[listing.ListedDecision]) -> None:
-    said = listing.audit_verdicts(store)
-    left = [row for row in drawn if listing.audited_outcome(row.record, row.decision) not in said]
-    given: set[int] = set()
+def _ask_verdicts(store: "Store", drawn: Sequence[listing.ListedDecision]) -> None:
+    judged = listing.audit_verdicts(store)
+    left = [row for row in drawn if listing.audited_outcome(row.record, row.decision) not in judged]
+    judged_now: set[int] = set()
     number = 0
-    while number < len(left) or number - 1 in given:
+    while number < len(left) or number - 1 in judged_now:
         if number < len(left):
             output.print_lines(
                 ["", f"--- {number + 1} of {len(left)}", *row_lines(left[number]), _KEYS]
             )
         else:
-            output.print_lines(["the end of the sample; b takes back the last verdict, q ends"])
-        key = _known_key(number < len(left))
+            output.print_lines(["the end of the sample; b takes back the last verdict, q quits"])
+        key = _read_audit_key(number < len(left))
         if key == "b" and number:
             number -= 1
-            if number in given:
-                given.remove(number)
+            if number in judged_now:
+                judged_now.remove(number)
                 store.audits.take_back(left[number].record.id)
                 output.print_lines(["taken back"])
         elif key in _VERDICTS:
             listing.save_audit(store, left[number], _VERDICTS[key])
-            output.print_lines([f"kept: {_VERDICTS[key].value}"])
-            given.add(number)
+            output.print_lines([f"stored: {_VERDICTS[key].value}"])
+            judged_now.add(number)
             number += 1
         elif key == "s":
             number += 1
@@ -285,8 +288,8 @@ def _walk(store: "Store", drawn: Sequence[listing.ListedDecision]) -> None:
     output.print_lines([""])
 
 
-def _known_key(has_case: bool) -> str:
-    """Wait for a key of the walk; at its end there is no case to judge."""
+def _read_audit_key(has_case: bool) -> str:
+    """Wait for a valid key; at the end of the sample there is no case to judge."""
     allowed = (*_VERDICTS, "s") if has_case else ()
     while (key := read_key()) not in (*allowed, "b", "q", CTRL_D):
         output.print_lines(_EXPLAINED if key == "?" else [f"no such key; {_KEYS}"])
@@ -297,24 +300,19 @@ def _known_key(has_case: bool) -> str:
 @_query
 @options.option(
     "--format",
-    "M3U8, or a smart playlist of Navidrome; by default nsp for a FILE *.nsp, else m3u.",
+    "M3U8, or a smart playlist of Navidrome; the default depends on the name of FILE.",
     into="form",
     type=click.Choice(["m3u", "nsp"]),
 )
 @options.option("-o --out FILE", "Write this file; by default standard output.", type=options.PATH)
-@options.option("--name", "Name of the smart playlist; by default that of FILE, or the QUERY.")
 @options.pass_session
 def playlist(
-    session: options.Session,
-    query: tuple[str, ...],
-    form: str | None,
-    out: str | None,
-    name: str | None,
+    session: options.Session, query: tuple[str, ...], form: str | None, out: str | None
 ) -> int:
     """Write a playlist of the files that match a QUERY (see `canon ls`), by first release.
 
-    Files without a first release are left out. `certain:yes` leaves out those of an uncertain year
-    too. A smart playlist (.nsp) has no files but conditions, which Navidrome compares with the tags
+    Files without a first release are left out; `certain:yes` also leaves out uncertain years. A
+    smart playlist (.nsp) has conditions instead of files, which Navidrome compares with the tags
     that `canon write` writes; it knows artist, title, album, year and decade.
 
     Exit status: 0, 1 nothing matches, a name does not fit or a record of the store is damaged, 2
@@ -327,8 +325,9 @@ def playlist(
     form = form or (_form_of(out) if out else "m3u")
     if form == "nsp":
         stem = Path(out).stem if out else " ".join(query) or "by first release"
-        made = listing.smart_playlist(wanted, name or path_text(stem))
-        output.write_file(out, json.dumps(made, ensure_ascii=False, indent=2).encode() + b"\n")
+        conditions = listing.smart_playlist(wanted, path_text(stem))
+        text = json.dumps(conditions, ensure_ascii=False, indent=2)
+        output.write_file(out, f"{text}\n".encode())
         if out is not None:
             output.print_notes([f"smart playlist {path_text(out)}: its player chooses the files"])
         return 0
@@ -355,7 +354,7 @@ def _write_m3u(session: options.Session, wanted: listing.DecisionQuery, out: str
     if uncertain:
         parts.append(f"{uncertain:,} of them of an uncertain year (certain:yes leaves them out)")
     left_out = {"without a first release": len(every) - len(dated), "gone": len(dated) - len(there)}
-    parts += [f"{count:,} {what} left out" for what, count in left_out.items() if count]
+    parts += [f"{count:,} {reason} left out" for reason, count in left_out.items() if count]
     output.print_notes([", ".join(parts)])
     return skipped.status
 
@@ -363,8 +362,8 @@ def _write_m3u(session: options.Session, wanted: listing.DecisionQuery, out: str
 def _form_of(out: str) -> str:
     if form := {".m3u": "m3u", ".m3u8": "m3u", ".nsp": "nsp"}.get(Path(out).suffix.casefold()):
         return form
-    allowed = "a file .m3u, .m3u8 or .nsp is allowed, another with --format"
-    raise UsageError(f"--out: found {path_text(out)!r}; {allowed}")
+    rule = "the name must end in .m3u, .m3u8 or .nsp, unless --format is given"
+    raise UsageError(f"--out {path_text(out)}: {rule}")
 
 
 _COLUMNS = (
@@ -374,7 +373,7 @@ _COLUMNS = (
 )  # fmt: skip
 _INDENT, _GAP = 2, 2
 _NAMES_SHARE = 55
-"""Percent of the room for artist and title, if they and the record's title do not fit."""
+"""The percentage of a row for artist and title, if not all columns fit."""
 _MAX_WIDTH = 120
 
 
@@ -405,28 +404,28 @@ def _address(row: listing.ListedDecision) -> str | None:
 
 def _values(row: listing.ListedDecision) -> tuple[str, ...]:
     decision, first = row.decision, row.decision.first_release
-    known: tuple[object, ...] = ("",) * 5
+    release_values: tuple[object, ...] = ("",) * 5
     if first:
         certain = "yes" if first.year_certain else "no"
-        known = (first.date, certain, first.title, first.label, first.country)
+        release_values = (first.date, certain, first.title, first.label, first.country)
     values = (
-        decision.artist, decision.title, row.album, row.year, *known, decision.crg_title,
+        decision.artist, decision.title, row.album, row.year, *release_values, decision.crg_title,
         decision.crg_type, row.rule, row.state, row.reason, _address(row), row.path,
     )  # fmt: skip
     return tuple("" if value is None else str(value) for value in values)
 
 
 def csv_lines(rows: Iterable[listing.ListedDecision]) -> Iterator[str]:
-    """Yield CSV with a header; a record has its line end, and line breaks within values stay."""
+    """Yield CSV records with a header; each has its line end, and values may have line breaks."""
     for values in chain([_COLUMNS], map(_values, rows)):
         record = io.StringIO()
-        # A writer without a line end of its own quotes no value that holds one.
+        # With an empty line end, the writer would not quote values with line breaks.
         csv.writer(record, lineterminator="\n").writerow(map(output.safe_text, values))
         yield record.getvalue()
 
 
 def separated_lines(rows: Iterable[listing.ListedDecision]) -> Iterator[str]:
-    """Yield a line for each decision, with tabs between the values and none within."""
+    """Yield a line for each decision, with values separated by tabs."""
     yield "\t".join(_COLUMNS)
     for row in rows:
         yield "\t".join(" ".join(value.split()) for value in _values(row))
@@ -435,7 +434,7 @@ def separated_lines(rows: Iterable[listing.ListedDecision]) -> Iterator[str]:
 def list_lines(
     rows: Sequence[listing.ListedDecision], width: int, *, explained: bool = False
 ) -> Iterator[str]:
-    """Yield a line for each track below a heading for each album; if `explained`, with reasons."""
+    """Yield a heading for each album and a line for each track; if `explained`, with reasons."""
     if not rows:
         yield "no stored decision matches"
         return
@@ -452,7 +451,7 @@ def list_lines(
             title = ", ".join(filter(None, (row.album or NO_ALBUM, str(row.year or ""))))
             yield output.with_folder(title, str(Path(row.path).parent), width)
             album = folder_and_album
-        columns = (output.fit(text, taken) for text, taken in zip(texts, fitted, strict=True))
+        columns = map(output.fit, texts, fitted)
         yield (" " * _INDENT + (" " * _GAP).join(columns)).rstrip()
         if explained:
             rule = f" ({row.rule.replace('_', ' ').lower()})" if row.rule else ""
@@ -462,7 +461,7 @@ def list_lines(
 
 
 def _cells(row: listing.ListedDecision) -> tuple[str, ...]:
-    """Return date, names, where the track is from, and state."""
+    """Return the date, the names, the record, and the state."""
     decision, first = row.decision, row.decision.first_release
     date = f"{first.best.date}{'' if first.year_certain else '?'}" if first else "-"
     names = " - ".join(filter(None, (decision.artist, decision.title))) or Path(row.path).name
@@ -471,11 +470,11 @@ def _cells(row: listing.ListedDecision) -> tuple[str, ...]:
 
 
 def row_lines(row: listing.ListedDecision) -> Iterator[str]:
-    """Yield all that is listed of a decision: names, the file, dates, group, reason, address."""
+    """Yield a decision in full: names, the file, dates, group, reason, address."""
     yield f"{row.path}{' (not there any more)' if row.is_gone else ''}"
     yield from recording_lines(row.decision, explained=True)
     filed = ", ".join(filter(None, (row.album, str(row.year or ""))))
-    yield from output.labelled("the file", filed or "names no album and no year")
+    yield from output.labelled("your tags", filed or "name no album and no year")
     if row.decision.crg_mbid:
         group = row.decision.crg_title or UNTITLED
         kind = f" ({row.decision.crg_type})" if row.decision.crg_type else ""
@@ -488,13 +487,13 @@ def row_lines(row: listing.ListedDecision) -> Iterator[str]:
 
 
 def report_lines(report: listing.AuditReport) -> Iterator[str]:
-    """Yield the shares of errors as a table, and how much of the sample is left."""
+    """Yield how much of the sample is left, and the shares of errors as a table."""
     if report.left:
         yield f"{report.left} of the sample not judged so far"
     if not report.rules:
-        yield "no decision was judged"
+        yield "no decision was judged so far"
         return
-    head = ("rule", "right", "wrong", "unsure", "errors", "95 % interval")
+    head = ("rule", "right", "wrong", "unsure", "errors", "95% interval")
     yield from output.table([head, *map(_error_cells, (*report.rules, report.total))])
 
 

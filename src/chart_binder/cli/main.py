@@ -6,6 +6,7 @@ import os
 import sys
 from difflib import get_close_matches
 from importlib import import_module
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import click
@@ -20,40 +21,42 @@ if TYPE_CHECKING:
 
 OK, FAILED, MISUSED = 0, 1, 2
 COMPLETE = "_CANON_COMPLETE"
-"""The variable by which the script of a shell asks what completes a word."""
+"""The environment variable in which a shell's completion script passes its request."""
 
 
 COMMANDS = {
     "demo": ("decide", "demo", "See the whole pipeline, with no network and no model."),
-    "decide": ("decide", "decide", "Decide files, folders, or an evidence bundle."),
+    "decide": ("decide", "decide", "Decide a few files or an album, with the reasons."),
     "explain": ("decide", "explain", "Decide files, and show why every other candidate lost."),
-    "batch": ("batch", "batch", "Decide a whole library; the same call continues an earlier one."),
-    "write": ("write", "write", "Show what decisions change in tags, or write it."),
+    "batch": ("batch", "batch", "Decide a whole library; the same call goes on where it stopped."),
+    "write": ("write", "write", "Preview the changes of tags, or write them (--apply)."),
     "undo": ("write", "undo", "Put tags back as they were before they were written."),
     "verify": ("write", "verify", "Compare tags and audio with what was written."),
-    "review": ("review", "review", "List what waits for a person, and keep a verdict."),
-    "override": ("override", "override", "Have the last word on a recording: where, and when."),
+    "review": ("review", "review", "Look at what needs you, and give a verdict."),
+    "override": ("override", "override", "Set the right record or date of a recording yourself."),
     "ls": ("listing", "ls", "List what was decided: a table, CSV, JSON Lines or paths."),
-    "forget": ("listing", "forget", "Take files out of the store, also those that are gone."),
-    "audit": ("listing", "audit", "Judge a sample of decisions, and see the share of errors."),
-    "playlist": ("listing", "playlist", "Write a playlist by first release."),
-    "runs": ("runs", "runs", "Look at what earlier calls did, cost and left undone."),
+    "forget": ("listing", "forget", "Forget files; none of them is deleted."),
+    "audit": ("listing", "audit", "Judge a sample of decisions, and see how many are wrong."),
+    "playlist": ("listing", "playlist", "Write a playlist in the order of first release."),
+    "runs": ("runs", "runs", "See what earlier calls did, cost and left undone."),
     "drift": ("drift", "drift", "List the decisions that would differ today, and why."),
     "init": ("setup", "init", "Ask what canon needs to know, and write your configuration."),
     "doctor": ("config", "doctor", "Check MusicBrainz, model, search service and store."),
-    "model": ("model", "model", "Examine the configured model: may it decide by prose?"),
+    "model": ("model", "model", "Test whether the configured model reads well enough."),
     "config": ("config", "config", "Show the configuration and where it comes from, or change it."),
     "transcript": ("transcript", "transcript", "List, read, replay or parse runs of a model."),
     "completion": ("shell", "completion", "Print the script that completes words in a shell."),
     "man": ("shell", "man", "Print the manual page."),
     "tools": ("config", "tools", "List what the model can call, or call it by hand."),
-    "eval": ("evaluate", "eval_golden", "Decide the bundles of a golden file, and score them."),
+    "eval": ("evaluate", "eval_golden", "Score decisions on the bundles of a golden file."),
 }
 """The module and the function of each command, and the line that `--help` shows."""
+_SECTIONS = {"Decide and write": "demo", "Your library": "ls", "Set-up, model and tests": "init"}
+"""The sections of `--help`, with the first command of each."""
 
 
 class Commands(click.Group):
-    """Finds commands by the table, so that `--help` imports none of them."""
+    """A group that finds its commands in the table, so that `--help` imports none of them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of the table."""
@@ -72,7 +75,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that is called, or fail with the one that may be meant."""
+        """Return the named command; if there is none, fail and suggest a similar name."""
         name = args[0]
         if not (name in COMMANDS or name.startswith("-") or ctx.resilient_parsing):
             close = get_close_matches(name.casefold(), COMMANDS, n=1)
@@ -81,7 +84,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
-        """Complete a command by the table, an option as click does."""
+        """Complete command names from the table, and options as click does."""
         from click.shell_completion import CompletionItem
 
         begun = {name: row for name, row in COMMANDS.items() if name.startswith(incomplete)}
@@ -89,10 +92,13 @@ class Commands(click.Group):
         return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the table, without importing what it names."""
+        """Write the table without importing the commands."""
         del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, about) for name, (_, _, about) in COMMANDS.items()])
+        names = list(COMMANDS)
+        starts = [*map(names.index, _SECTIONS.values()), len(names)]
+        for title, (start, end) in zip(_SECTIONS, pairwise(starts), strict=True):
+            with formatter.section(title):
+                formatter.write_dl([(name, COMMANDS[name][2]) for name in names[start:end]])
 
 
 @click.group(
@@ -104,10 +110,11 @@ class Commands(click.Group):
 @click.version_option(__version__, prog_name="canon", message="%(prog)s %(version)s")
 @common_options
 def canon() -> None:
-    """Decide which release group a recording belongs to, and show why.
+    """Find out when each recording first came out, show why, and write that date into its tags.
 
-    The canonical release group (CRG) is where a recording first came out as a deliberate, official
-    work; the representative release (RR) is the release that stands for it.
+    canon also names the record that a recording belongs to, its canonical release group (CRG): the
+    first deliberate, official one, or the album that a single announced by at most 90 days. The
+    representative release (RR) is the release that stands for it.
 
     Start with `canon demo`.
     """
@@ -121,12 +128,12 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run the command line and return its exit status."""
     _prepare_streams()
-    if asked := os.environ.get(COMPLETE):
+    if completion_request := os.environ.get(COMPLETE):
         from click.shell_completion import shell_complete
 
-        return shell_complete(canon, {}, "canon", COMPLETE, asked)
+        return shell_complete(canon, {}, "canon", COMPLETE, completion_request)
     try:
-        try:  # not `canon.main`, which ends with 1 where nobody reads what is printed any more
+        try:  # `canon.main` would exit with 1 if the reader of a pipe is gone
             with canon.make_context("canon", list(arguments)) as context:
                 status = canon.invoke(context)
         except click.exceptions.Exit as ended:  # `--help`
@@ -139,10 +146,10 @@ def run(arguments: list[str]) -> int:
 
 
 def _prepare_streams() -> None:
-    """Open streams that are closed, and let none fail on letters that its encoding lacks."""
+    """Open closed streams, and replace characters that the encoding of a stream lacks."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None:  # closed, as some supervisors start programs
+        if stream is None:  # some supervisors close it
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -184,8 +191,8 @@ def _report(error: BaseException) -> None:
 
 
 def _named(error: OSError) -> str:
-    """Return what failed with what; the current folder is what is gone where none is named."""
+    """Return the error with its file; without a file name, the current folder is gone."""
     if error.filename is None and isinstance(error, FileNotFoundError):
-        return "the current folder does not exist any more"
+        return "the current folder no longer exists"
     where = "" if error.filename is None else f"{path_text(error.filename)}: "
     return f"{where}{error.strerror or error}"

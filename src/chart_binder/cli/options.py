@@ -1,4 +1,4 @@
-"""Options and arguments: what the commands share, and how it is read."""
+"""Options and arguments that the commands share, and how they are read."""
 
 import os
 import re
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 _MAX_WORDS = 8
-"""Options and arguments of a call that is shown to be repeated."""
+"""The most words of a call that is shown in full."""
 
 
 @dataclass
@@ -70,13 +70,13 @@ class Session:
 
     @cached_property
     def overrides(self) -> "Mapping[str, OverrideRecord]":
-        """The overrides in the store, by recording, as they were when first asked for."""
+        """The overrides in the store, by recording, as they were at the first use."""
         from chart_binder.wiring import overrides
 
         return overrides(self.config)()
 
     def open_store(self) -> "Store":
-        """Open the store, or create it; to be used in a `with`. Raises `StoreError`."""
+        """Open or create the store, for a `with` statement. Raises `StoreError`."""
         from chart_binder.store import open_store
         from chart_binder.wiring import store_url
 
@@ -97,7 +97,7 @@ class Session:
             self.settings = replace(self.settings, config=config)
 
     def show(self, value: object, lines: Iterable[str]) -> None:
-        """Print a result: the value as a line of JSON, or the lines, as the call asks for."""
+        """Print a result as one line of JSON, or as lines of text, as `--output` says."""
         from chart_binder.cli.output import print_json, print_lines
 
         if self.as_json:
@@ -113,12 +113,12 @@ def flag(*names_and_help: str) -> Callable[[Callable[..., R]], Callable[..., R]]
 
 
 def option(
-    names: str, about: str, into: str = "", **more: Any
+    names: str, about: str, into: str = "", **settings: Any
 ) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """Return an option with a value: `-o --out FILE`, its help, and the name of its parameter."""
     words = names.split()
     metavar = None if words[-1].startswith("-") else words.pop()
-    return click.option(*words, *filter(None, [into]), metavar=metavar, help=about, **more)
+    return click.option(*words, *filter(None, [into]), metavar=metavar, help=about, **settings)
 
 
 def together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., R]], Callable[..., R]]:
@@ -140,8 +140,8 @@ _common = together(
         type=click.Path(path_type=Path, dir_okay=False, readable=False),
     ),
     flag("-q", "--quiet", "Print only results (a batch's summary too) and errors."),
-    option("-v --verbose", "Say more; -vv shows the model's run.", count=True),
-    flag("--offline", "Open no socket: cached evidence only."),
+    option("-v --verbose", "Show more; -vv shows the model's run.", count=True),
+    flag("--offline", "Use no network: only what is stored."),
     option("--output", "Form of the results.", type=click.Choice(["text", "json"])),
     click.option("--json", "output", flag_value="json", help="Short for --output json."),
     option(
@@ -154,7 +154,7 @@ _common = together(
 
 
 def common_options(command: Callable[..., R]) -> Callable[..., R]:
-    """Give a command the common options; the last one given counts, `-v` adds up."""
+    """Give a command the common options; the last value of each counts, and `-v` adds up."""
 
     @_common
     @click.pass_context
@@ -212,15 +212,15 @@ def refuse_json(session: Session, printed: str, instead: str = "") -> None:
 def completed(
     names: Callable[[], Iterable[str]],
 ) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return what completes a word, or the last of several with commas, by names.
+    """Return a callback that completes names, also the last of several with commas.
 
-    They are looked up when a shell asks.
+    The names are looked up when a shell asks for them.
     """
     return lambda _context, _parameter, begun: [*completions(begun, names())]
 
 
 def completions(begun: str, names: Iterable[str]) -> Iterator[str]:
-    """Yield what a word may become whose last part, behind a comma, begins one of the names."""
+    """Yield the completions of a word; only the part after its last comma is completed."""
     before, comma, last = begun.rpartition(",")
     new = (name for name in names if name not in before.split(","))
     return (f"{before}{comma}{name}" for name in new if name.startswith(last))
@@ -239,7 +239,7 @@ save_options = together(
 
 
 class _Path(click.Path):
-    """A path, which the command that reads it looks for."""
+    """A path that must not be empty; the command checks whether it exists."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         if not value:
@@ -267,14 +267,13 @@ tag_options = together(
 
 
 def write_options(config: "Config", policy: str | None, **flags: bool) -> "WriteOptions":
-    """Return what the options of `tag_options` ask for. Raises `UsageError`."""
+    """Return how tags are written, by the values of `tag_options`. Raises `UsageError`."""
     from chart_binder.domain.tags import Policy, WriteOptions
 
     try:
         chosen = Policy(policy or config.tags.policy)
     except ValueError as error:
-        allowed = f"found {policy!r}; {', '.join(Policy)} are allowed"
-        raise UsageError(f"--policy: {allowed}") from error
+        raise UsageError(f"--policy: {policy!r} is not one of {', '.join(Policy)}") from error
     options = WriteOptions(chosen, navidrome_before_055=config.tags.navidrome_before_055, **flags)
     for problem in options.problems:
         raise UsageError(f"--{problem.replace('_', '-', 1)}")
@@ -282,8 +281,8 @@ def write_options(config: "Config", policy: str | None, **flags: bool) -> "Write
 
 
 def same_call(*, added: str = "", removed: str = "") -> str:
-    """Return this call with an option more or less, as a shell takes it, if it is short."""
-    words = [each for each in command_line(is_absolute=False) if each not in (removed, "--verbose")]
+    """Return this call for a shell, with an option added or removed; describe a long one."""
+    words = [word for word in command_line(is_absolute=False) if word not in (removed, "--verbose")]
     if len(words) > _MAX_WORDS:
         return f"the same command {f'with {added}' if added else f'without {removed}'}"
     called = click.get_current_context().command_path.split()
@@ -291,7 +290,7 @@ def same_call(*, added: str = "", removed: str = "") -> str:
 
 
 def command_line(*, is_absolute: bool = True) -> tuple[str, ...]:
-    """Return the options of this call that are no defaults, then the arguments.
+    """Return the options that this call sets, then its arguments.
 
     Paths are absolute, or as they were typed.
     """
@@ -303,7 +302,7 @@ def command_line(*, is_absolute: bool = True) -> tuple[str, ...]:
             values = _given_values(call, parameter, is_absolute=is_absolute)
             if isinstance(parameter, click.Option):
                 if parameter.is_flag and not parameter.is_bool_flag:
-                    continue  # `--json` is told as the `--output` that it sets
+                    continue  # `--json` is recorded as the `--output` that it sets
                 name = max(parameter.opts, key=len)
                 for value in values:
                     if parameter.count:
@@ -322,8 +321,8 @@ def _given_values(
     name = parameter.name or ""
     if call.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
         return
-    given = call.params.get(name, True)  # one that exposes no value is not there
-    for value in given if isinstance(given, tuple) else (given,):
+    values = call.params.get(name, True)  # `params` lacks an option that exposes no value
+    for value in values if isinstance(values, tuple) else (values,):
         is_path = isinstance(parameter.type, click.Path) and value != "-"
         if "_OR_" in (parameter.metavar or ""):  # a path or an id
             is_path &= os.path.lexists(value)
@@ -331,7 +330,7 @@ def _given_values(
 
 
 class Group(click.Group):
-    """Lists its commands by the whole first paragraph of their help, which click would cut."""
+    """A group that lists its commands with the whole first paragraph of their help."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list."""
@@ -345,7 +344,7 @@ class Group(click.Group):
 
 
 def group(name: str, cls: type[Group] = Group) -> Callable[[Callable[[], None]], Group]:
-    """Make a function a command that has commands, and the common options."""
+    """Return a decorator that makes a function a group of commands."""
 
     def decorate(function: Callable[[], None]) -> Group:
         return click.group(name, cls=cls)(common_options(function))
@@ -354,7 +353,7 @@ def group(name: str, cls: type[Group] = Group) -> Callable[[Callable[[], None]],
 
 
 def named_paths(paths: Iterable[str]) -> Iterator[str]:
-    """Yield the paths; in place of `-` those on standard input, one a line or NUL between."""
+    """Yield the paths; `-` stands for those on standard input, separated by lines or NUL."""
     for path in paths:
         if path != "-":
             yield path
@@ -366,7 +365,7 @@ def named_paths(paths: Iterable[str]) -> Iterator[str]:
 
 
 def audio_files(named: str) -> "Iterator[AudioFile | UnreadablePath]":
-    """Yield the audio files at a path; a folder without any is named in a note."""
+    """Yield the audio files at a path; print a note for a folder without any."""
     from chart_binder.audio.file_access import find_audio_files
     from chart_binder.cli.output import print_notes
 
@@ -374,22 +373,22 @@ def audio_files(named: str) -> "Iterator[AudioFile | UnreadablePath]":
 
 
 def read_mbid(text: str, entity: str, *, or_else: str = "") -> str:
-    """Return the id in a bare MusicBrainz id or in the address of its page, in lower case.
+    """Return a MusicBrainz id, given bare or as the address of its page, in lower case.
 
     `entity` is as in addresses, such as `release-group`. Raises `UsageError`, with `or_else`.
     """
     from chart_binder.domain.vocabulary import MBID
 
-    written = text.strip()
+    stripped = text.strip()
     address = rf"(?:https?://)?(?:\w+\.)?musicbrainz\.org/([a-z-]+)/({MBID.pattern})(?:[/?#].*)?"
-    page = re.fullmatch(address, written, re.IGNORECASE)
+    page = re.fullmatch(address, stripped, re.IGNORECASE)
     if page and page[1].lower() == entity:
         return page[2].lower()
-    if MBID.fullmatch(written):
-        return written.lower()
-    thing = "the address of a " + page[1] if page else f"no {entity.replace('-', ' ')} id"
+    if MBID.fullmatch(stripped):
+        return stripped.lower()
+    kind = "the address of a " + page[1] if page else f"no {entity.replace('-', ' ')} id"
     raise UsageError(
-        f"{path_text(text)!r} is {thing}; {or_else}a UUID or https://musicbrainz.org/{entity}/UUID"
+        f"{path_text(text)!r} is {kind}; {or_else}a UUID or https://musicbrainz.org/{entity}/UUID"
         " is allowed"
     )
 
@@ -403,17 +402,17 @@ def read_path_or_mbid(text: str) -> str | Path:
 
 
 def refuse_audio_file(option: str, path: str | Path) -> None:
-    """Raise `UsageError` where an output file, or what a link leads to, has an audio suffix."""
+    """Raise `UsageError` if an output file, or the target of a link, has an audio suffix."""
     from chart_binder.audio.file_access import AUDIO_SUFFIXES
 
-    suffixes = AUDIO_SUFFIXES | {".asf", ".mp4"}  # which may be audio, too
-    if any(Path(each).suffix.lower() in suffixes for each in (path, os.path.realpath(path))):
-        raise UsageError(f"{option} {path_text(path)}: so audio is called, and is not replaced")
+    suffixes = AUDIO_SUFFIXES | {".asf", ".mp4"}  # may be audio too
+    if any(Path(name).suffix.lower() in suffixes for name in (path, os.path.realpath(path))):
+        raise UsageError(f"{option} {path_text(path)}: an audio file is never replaced")
 
 
-def is_same_file(one: str | Path, other: str | Path) -> bool:
+def is_same_file(first: str | Path, second: str | Path) -> bool:
     """Return whether two paths lead to the same file, under whatever name."""
     try:
-        return Path(one).samefile(other)
+        return Path(first).samefile(second)
     except OSError:  # one of them does not exist yet
-        return Path(one) == Path(other)
+        return Path(first) == Path(second)

@@ -1,6 +1,6 @@
 """Everything that is printed: wrapped text for a terminal, JSON lines, and logs.
 
-All text from outside passes `safe_text`. Logs go to standard error, as lines on a terminal and as
+Text from outside goes through `safe_text`. Logs go to standard error, as lines on a terminal and as
 JSON otherwise. Other packages log through the standard library, for programs that embed them.
 """
 
@@ -38,14 +38,16 @@ MAX_WIDTH = 100
 _LABEL_WIDTH = 12
 _INDENT = 2
 _LEAST_FOLDER = 8
+_ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 _RATE_UNITS = ((1, "s"), (60, "min"), (3600, "h"))
 _TENTHS_BELOW_S = 10
 
-# A space that is no ASCII, such as U+00A0 and U+3000, is part of a name.
-_WORD = re.compile(r"([ \t\n\r\f\v]*)([^ \t\n\r\f\v]+)")
+# Spaces beyond ASCII, such as U+00A0 and U+3000, are part of a name.
+_WORD = re.compile(r"([ \t\n\r\f\v]*)((?:`canon [^`\n]{0,40}`|[^ \t\n\r\f\v])+)")
+"""A word, or a short call of this program in backticks."""
 _ADDRESS = re.compile(r"\W?https?://")
-_CALL = re.compile(r"(?:(\S.*\S)? {2,}|(next:) )?(canon .*)")
-"""A call of this program in a line of its own, or behind a label."""
+_CALL = re.compile(r"(?:(\S.*\S)? {2,}|([^:]{1,40}:) )?(canon .*)")
+"""A call of canon that is a whole line, or follows a label."""
 _UNSAFE = dict.fromkeys(
     (*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
     "\ufffd",
@@ -53,7 +55,7 @@ _UNSAFE = dict.fromkeys(
 
 
 def worst(*statuses: int) -> int:
-    """Return the exit status that counts of those of single files: 1, else 3, else 0."""
+    """Return the exit status of several files: 1 if any has it, else 3 if any has it, else 0."""
     return min(statuses, key=(1, 3, 0).index)
 
 
@@ -63,17 +65,17 @@ def safe_text(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return text with a space for each character that takes no place in a line of columns."""
+    """Return text with a space in place of each unprintable character."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
-def one_line(written: str) -> str:
-    """Return what a person wrote as one line of valid text."""
-    return " ".join(path_text(written).split())
+def one_line(text: str) -> str:
+    """Return typed text as one line of valid Unicode."""
+    return " ".join(path_text(text).split())
 
 
 def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
-    """Print lines, made safe for a terminal; there `narrowed` to its width."""
+    """Print lines without control characters; on a terminal, wrapped to its width."""
     is_terminal = (sys.stderr if err else sys.stdout).isatty()
     width = terminal_edge() if is_terminal else sys.maxsize
     has_colour = is_coloured(err=err)
@@ -83,12 +85,12 @@ def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
 
 
 def terminal_edge() -> int:
-    """Return how wide the terminal is, or `COLUMNS` says; in a pipe a line has no end."""
+    """Return the width of the terminal, or `COLUMNS`; in a pipe it is unlimited."""
     return shutil.get_terminal_size((0, 0)).columns or sys.maxsize
 
 
 def print_error(text: str) -> None:
-    """Print on standard error what is wrong, or what the call does, behind `canon: `."""
+    """Print a message on standard error, after `canon: `."""
     print_lines([f"canon: {text}"], err=True)
 
 
@@ -97,7 +99,7 @@ _is_json: ContextVar[bool] = ContextVar("is_json", default=False)
 
 
 def silence_notes() -> None:
-    """Print no more notes in this call: `--quiet`."""
+    """Suppress the notes of this call (`--quiet`)."""
     _is_silent.set(True)
 
 
@@ -108,12 +110,12 @@ def print_notes(lines: Iterable[str]) -> None:
 
 
 def suggest_nothing() -> None:
-    """Print no next step in this call, because a program reads its results: `--json`."""
+    """Suppress the next step, because a program reads the results (`--json`)."""
     _is_json.set(True)
 
 
 def canon_call(*words: str) -> str:
-    """Return a call of canon as a shell takes it."""
+    """Return a call of canon, quoted for a shell."""
     return shlex.join(["canon", *map(path_text, words)])
 
 
@@ -129,7 +131,7 @@ def print_json(value: object) -> None:
 
 
 def file_object(path: str | Path, fields: dict[str, Any]) -> dict[str, Any]:
-    """Return what is printed of a file as JSON; a name that is not UTF-8 is added in base64."""
+    """Return the JSON object of a file; a name that is not UTF-8 is added in base64."""
     name = path_text(path)
     is_utf8 = name == str(path)
     raw = {} if is_utf8 else {"path_b64": base64.b64encode(os.fsencode(path)).decode()}
@@ -137,7 +139,7 @@ def file_object(path: str | Path, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_file(path: str | Path | None, content: bytes) -> None:
-    """Write a file, or to standard output where none is named. Raises `CanonError`."""
+    """Write a file, or standard output if `path` is None. Raises `CanonError`."""
     if path is None:
         click.echo(content, nl=False)
         return
@@ -148,37 +150,37 @@ def write_file(path: str | Path | None, content: bytes) -> None:
 
 
 class SkippedRecords:
-    """Reports records of the store that cannot be read; `status` is 1 as soon as there is one."""
+    """Reports unreadable records of the store; `status` becomes 1 with the first one."""
 
     status = 0
 
     def decision(self, unread: "UnreadDecision") -> None:
-        """Report a decision, by its file where that is known."""
+        """Report a decision, with its file if that is known."""
         from chart_binder.jobs.stored_decisions import path_from_bytes
 
         where = "" if unread.path is None else f"{path_text(path_from_bytes(unread.path))}: "
         self.record(f"{where}{unread.problem}; decide it again: canon decide")
 
     def record(self, problem: str) -> None:
-        """Report a record by what is wrong with it."""
+        """Report a problem with a record."""
         self.status = 1
         print_lines([path_text(f"left out: {problem}")], err=True)
 
 
 def count_text(counts: Mapping[Any, int], words: Mapping[Any, str]) -> str:
-    """Return counts without zeros in the order of `words`; those of no word come last, as named."""
+    """Return the nonzero counts in the order of `words`; counts without a word come last."""
     shown = (f"{counts[name]:,} {words.get(name, name)}" for name in {**words, **counts}
              if counts.get(name))  # fmt: skip
     return ", ".join(shown)
 
 
 def terminal_width() -> int:
-    """Return how wide lines may be: as the terminal or `COLUMNS` says, `MAX_WIDTH` at most."""
+    """Return the width of the terminal, or `COLUMNS`, but at most `MAX_WIDTH`."""
     return min(shutil.get_terminal_size((MAX_WIDTH, 0)).columns, MAX_WIDTH)
 
 
 def line_width() -> int:
-    """Return how wide lines of text may be: as `terminal_width`, but in a pipe they are whole."""
+    """Return the width of lines of text: `terminal_width`, but unlimited in a pipe."""
     is_wrapped = sys.stdout.isatty() or os.environ.get("COLUMNS")
     return terminal_width() if is_wrapped else sys.maxsize
 
@@ -196,17 +198,17 @@ def _character_width(character: str) -> int:
 
 def fit(text: str, width: int) -> str:
     """Return a text of exactly `width` columns: padded, or cut with `..` at the end."""
-    taken = display_width(text)
-    if taken > width:
+    columns = display_width(text)
+    if columns > width:
         dots = ".."[:width]
-        kept, taken = "", len(dots)
+        cut, columns = "", len(dots)
         for character in text:
-            if taken + _character_width(character) > width:
+            if columns + _character_width(character) > width:
                 break
-            kept += character
-            taken += _character_width(character)
-        text = kept + dots
-    return text + " " * (width - taken)
+            cut += character
+            columns += _character_width(character)
+        text = cut + dots
+    return text + " " * (width - columns)
 
 
 def shortened(text: str, width: int) -> str:
@@ -215,21 +217,21 @@ def shortened(text: str, width: int) -> str:
 
 
 def with_folder(title: str, folder: str, width: int | None = None) -> str:
-    """Return a heading with its folder, which is cut at its beginning, if it can at a slash."""
+    """Return a heading with its folder, cut at the start, if possible at a separator."""
     width = line_width() if width is None else width
     title, folder = (printable(safe_text(text)) for text in (title, folder))
     title = shortened(title, width)
     room = width - display_width(title) - len("  []")
     if room < _LEAST_FOLDER:
         return title
-    ends = (f"..{folder[at:]}" for at in range(1, len(folder)) if folder[at] == os.sep)
+    ends = (f"{_ELLIPSIS}{folder[at:]}" for at in range(1, len(folder)) if folder[at] == os.sep)
     cut = shortened(folder[::-1], room)[::-1]
     shown = (text for text in chain([folder], ends) if display_width(text) <= room)
     return f"{title}  [{next(shown, cut)}]"
 
 
 def table(rows: Iterable[Sequence[object]], *, has_head: bool = True) -> Iterator[str]:
-    """Yield rows as columns, the first flush left; on a narrow terminal as values with names."""
+    """Yield rows in columns; on a narrow terminal, each row as its values with their names."""
     texts = [list(map(str, row)) for row in rows]
     widths = [max(map(display_width, column)) for column in zip(*texts, strict=True)]
     if has_head and sum(widths) + 2 * len(widths) - 2 > terminal_edge():
@@ -252,29 +254,29 @@ def wrap(
     """Yield lines of a text, the first with `head` in front, the others indented.
 
     Counts columns, which `textwrap` does not. Words stay whole, so that an id or an address can be
-    copied; an address that is too long begins a line without indent.
+    copied; an address that is too long starts a line without indent.
     """
     width = line_width() if width is None else width
     indent = len(head) if indent is None else indent
-    line, taken, has_word = head, display_width(head), False
+    line, columns, has_word = head, display_width(head), False
     for gap, word in _WORD.findall(text):
         length = display_width(word)
-        if has_word and taken + len(gap) + length > width:
+        if has_word and columns + len(gap) + length > width:
             yield line
-            line, taken, has_word = " " * indent, indent, False
-        if not has_word and taken + length > width and _ADDRESS.match(word):
+            line, columns, has_word = " " * indent, indent, False
+        if not has_word and columns + length > width and _ADDRESS.match(word):
             yield from [line.rstrip()] if line.strip() else []
-            line, taken = "", 0
+            line, columns = "", 0
         space = gap if has_word else ""
         line += " " * len(space) + word
-        taken += len(space) + length
+        columns += len(space) + length
         has_word = True
     if has_word:
         yield line
 
 
 def narrowed(text: str, width: int) -> Iterator[str]:
-    """Yield the lines of a text, wrapped where wider than `width`; calls of canon stay whole."""
+    """Yield the lines of a text, wrapped at `width`; calls of canon stay whole."""
     for line in text.split("\n"):
         if display_width(line) <= width:
             yield line
@@ -297,7 +299,7 @@ def labelled(
 def labelled_list(
     label: str, texts: Iterable[str], width: int = _LABEL_WIDTH, indent: int = _INDENT
 ) -> Iterator[str]:
-    """Yield several texts below each other, the first with the label."""
+    """Yield several texts, one below the other, the first with the label."""
     for text in texts:
         yield from labelled(label, text, width, indent)
         label = ""
@@ -315,8 +317,8 @@ def duration(seconds: float) -> str:
     left = round(seconds)
     for (smaller, name), (size, unit) in reversed(tuple(pairwise(_RATE_UNITS))):
         if left >= size:
-            rest = left % size // smaller
-            return f"{left // size} {unit}" + (f" {rest} {name}" if rest else "")
+            smaller_units = left % size // smaller
+            return f"{left // size} {unit}" + (f" {smaller_units} {name}" if smaller_units else "")
     return f"{left} s"
 
 
@@ -332,7 +334,7 @@ _log_context: ContextVar[dict[str, str]] = ContextVar("log_context", default={})
 
 
 def set_up_logging(config: "LogConfig", verbosity: int, *, is_quiet: bool = False) -> None:
-    """Send logs to standard error; ours from the level asked for, others from warning on."""
+    """Send logs to standard error: ours from the configured level, others from warnings up."""
     is_text = config.format == "console" or (config.format == "auto" and sys.stderr.isatty())
     root = logging.getLogger()
     root.handlers[:] = [_LogHandler(is_text=is_text)]
@@ -343,12 +345,12 @@ def set_up_logging(config: "LogConfig", verbosity: int, *, is_quiet: bool = Fals
 
 
 def set_log_file(path: str | Path) -> None:
-    """Put the name of the file that is worked on into every log line that follows."""
+    """Add the name of the current file to every following log line."""
     _log_context.set(_log_context.get() | {"file": path_text(path)})
 
 
 class _LogHandler(logging.Handler):
-    """Prints to standard error as it is at the time; imports structlog with the first line."""
+    """Prints to the current standard error; imports structlog for the first line."""
 
     def __init__(self, *, is_text: bool) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What is shown and heard while a command works: signals, a model's run, and how far a batch is."""
+"""Signals, keys, a model's run, and progress while a command works."""
 
 import os
 import signal
@@ -38,7 +38,7 @@ _MAX_BAR, _MIN_BAR = 30, 8
 
 @contextmanager
 def exit_on_interrupt() -> Iterator[None]:
-    """End the process when it is interrupted, whatever its other threads wait for."""
+    """End the process on an interrupt, without waiting for other threads."""
     try:
         yield
     except KeyboardInterrupt:
@@ -48,7 +48,7 @@ def exit_on_interrupt() -> Iterator[None]:
 
 
 def exit_at_once(status: int) -> NoReturn:
-    """End the process with what was printed, whatever its other threads wait for."""
+    """Flush the output and end the process, without waiting for other threads."""
     with suppress(OSError):
         sys.stdout.flush()
         sys.stderr.flush()
@@ -67,28 +67,28 @@ def stop_after_current(message: str = "stops after the current file") -> Iterato
         request.set()
         print_error(f"{message}; press Ctrl-C again to stop at once")
 
-    before = {each: signal.signal(each, handle) for each in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield request
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-class _Resized(Exception):  # noqa: N818 (no error)
+class _TerminalResized(Exception):  # noqa: N818 (no error)
     """The terminal has another size."""
 
 
 def read_key() -> str:
     """Wait for a key, or for text that is pasted at once, in lower case.
 
-    A terminal that is gone counts as Ctrl-D, one of another size as Ctrl-L. What is typed before
-    this waits is thrown away.
+    A closed terminal counts as Ctrl-D, a resized one as Ctrl-L. Text typed before the call is
+    discarded.
     """
 
     def end_wait(number: int, frame: FrameType | None) -> NoReturn:
         del number, frame
-        raise _Resized
+        raise _TerminalResized
 
     stream = sys.stdin.fileno()
     before, handler = termios.tcgetattr(stream), signal.signal(signal.SIGWINCH, end_wait)
@@ -96,10 +96,10 @@ def read_key() -> str:
         tty.setcbreak(stream)
         text = os.read(stream, _MAX_PASTED).decode("utf-8", "replace")
         return (text.strip() or text[:1] or CTRL_D).casefold()
-    except _Resized:
+    except _TerminalResized:
         signal.signal(signal.SIGWINCH, signal.SIG_IGN)
         termios.tcsetattr(stream, termios.TCSADRAIN, before)
-        time.sleep(_SETTLED_S)  # until a window that is dragged stands still
+        time.sleep(_SETTLED_S)  # until the user has stopped dragging the window
         return CTRL_L
     except OSError:
         return CTRL_D
@@ -109,7 +109,7 @@ def read_key() -> str:
 
 
 class LiveRun:
-    """Shows runs of a model on standard error: every event, and every reply while it is written."""
+    """Shows runs of a model on standard error: every event, and replies as they arrive."""
 
     def __init__(self) -> None:
         self._turn = 0
@@ -123,7 +123,7 @@ class LiveRun:
         click.echo(safe_text(piece), nl=False, err=True)
 
     def on_event(self, event: transcript.AnyEvent) -> None:
-        """Write an event; of a reply whose text was shown, only what is known at its end."""
+        """Write an event; of a reply that was shown already, only its end."""
         shown, self._pieces = "".join(self._pieces), []
         if shown:
             click.echo(err=True)
@@ -131,7 +131,7 @@ class LiveRun:
             self._turn = 0
         if isinstance(event, transcript.ReplyEvent):
             self._turn = event.iteration
-        # A reply is cut before its stop sequence, of which a part may have been shown.
+        # A reply ends before its stop sequence; part of that may have been shown.
         is_shown = isinstance(event, transcript.ReplyEvent) and shown.startswith(
             event.content or "?"
         )
@@ -139,7 +139,7 @@ class LiveRun:
 
 
 def event_lines(event: transcript.AnyEvent, *, is_shown: bool = False) -> Iterator[str]:
-    """Yield one event of a run as lines; without the text of a reply that `is_shown` already."""
+    """Yield an event of a run as lines, without the text of a reply if it `is_shown` already."""
     match event:
         case StartEvent():
             parts = (event.id, event.model_id, event.dialect, event.prompt_version)
@@ -166,14 +166,15 @@ def event_lines(event: transcript.AnyEvent, *, is_shown: bool = False) -> Iterat
         case ReadingEvent() | EvidenceEvent():
             yield from _check_lines(event)
         case ResultEvent():
-            said = event.result.get("rationale") or event.result.get("problem") or "no reason given"
-            yield f"=== {event.result.get('outcome')}: {said}"
+            result = event.result
+            reason = result.get("rationale") or result.get("problem") or "no reason given"
+            yield f"=== {result.get('outcome')}: {reason}"
 
 
 def _check_lines(event: ReadingEvent | EvidenceEvent) -> Iterator[str]:
     if isinstance(event, EvidenceEvent):
-        said = event.problem or "its recordings of this performance go into the evidence"
-        yield f"--- turn {event.iteration}: {event.record} at MusicBrainz: {said}"
+        answer = event.problem or "its recordings of this performance go into the evidence"
+        yield f"--- turn {event.iteration}: {event.record} at MusicBrainz: {answer}"
         return
     about = f"of fact {event.fact + 1}, {event.kind}, {event.seconds:.1f} s"
     yield f"--- turn {event.iteration}: second reading ({about}): {event.reading}"
@@ -190,19 +191,19 @@ def progress(
     is_quiet: bool = False,
     after_s: float = 0.0,
 ) -> Iterator["Progress"]:
-    """Yield what shows progress: a bar, or lines; `named` files are counted in a thread.
+    """Show progress as a bar or as lines; a thread counts the files in `named`.
 
-    A bar is drawn from `after_s` on; from the first second it moves while nothing ends.
+    A bar appears after `after_s` seconds, and is redrawn every second.
     """
     if is_quiet:
         yield Progress()
         return
     is_bar = is_drawn and sys.stderr.isatty()
-    shown = _Bar(sys.stderr, after_s) if is_bar else _Lines()
+    shown = _ProgressBar(sys.stderr, after_s) if is_bar else _ProgressLines()
     shown.total, shown.noun = total, noun
     if named:
         threading.Thread(target=shown.count_files, args=(named,), daemon=True).start()
-    if not isinstance(shown, _Bar):
+    if not isinstance(shown, _ProgressBar):
         yield shown
         return
     threading.Thread(target=shown.tick, daemon=True).start()
@@ -215,7 +216,7 @@ def progress(
 
 
 class Progress:
-    """Shows how far a run is; this one shows nothing. `total` is 0 as long as it is not known."""
+    """Shows how far a run is; this class shows nothing. `total` is 0 until it is known."""
 
     def __init__(self) -> None:
         self.total = 0
@@ -224,14 +225,14 @@ class Progress:
         self.began = self.shown_at = time.monotonic()
 
     def count_files(self, named: Sequence[Path]) -> None:
-        """Count the files of a library, which takes a while."""
+        """Count the files of a library, which may take long."""
         from chart_binder.jobs.batch import outermost_paths  # slow, and only for a batch
 
-        found = find_audio_files(outermost_paths(named), warn=None)
-        self.total = sum(isinstance(item, AudioFile) for item in found)
+        items = find_audio_files(outermost_paths(named), warn=None)
+        self.total = sum(isinstance(item, AudioFile) for item in items)
 
     def show(self, tally: "BatchTally | None" = None) -> None:
-        """Show how far the run is, where that is due; called without a tally while no file ends."""
+        """Show how far the run is, if that is due; without a tally, show the last one."""
 
     def clear(self) -> None:
         """Remove what is shown."""
@@ -242,7 +243,7 @@ class Progress:
         yield
 
 
-class _Lines(Progress):
+class _ProgressLines(Progress):
     def show(self, tally: "BatchTally | None" = None) -> None:
         self.tally = tally or self.tally
         if self.tally and time.monotonic() - self.shown_at >= _LINE_EVERY_S:
@@ -250,8 +251,8 @@ class _Lines(Progress):
             print_error(", ".join(_parts(self.tally, self.total, self.noun)))
 
 
-class _Bar(Progress):
-    """A line at the bottom of the terminal, drawn again and again; rich takes 50 ms to load."""
+class _ProgressBar(Progress):
+    """A line at the bottom of the terminal that is redrawn; rich takes 50 ms to load."""
 
     def __init__(self, stream: TextIO, after_s: float) -> None:
         super().__init__()
@@ -263,7 +264,7 @@ class _Bar(Progress):
         self.lock = threading.RLock()
 
     def tick(self) -> None:
-        """Draw the line again and again until all is over."""
+        """Redraw the line every second until the run is over."""
         while not self.is_over.wait(_TICK_S):
             self.show()
 
@@ -296,7 +297,7 @@ class _Bar(Progress):
             yield
 
     def _width(self) -> int:
-        """Return how wide the line may be; in the last column the cursor would wrap."""
+        """Return the width of the line; in the last column the cursor would wrap."""
         try:
             return max(1, os.get_terminal_size(self.stream.fileno()).columns - 1)
         except (OSError, ValueError):
@@ -304,13 +305,13 @@ class _Bar(Progress):
 
 
 class _AboveBar:
-    """Standard error while there is a bar: what is written replaces it until it is drawn again."""
+    """Standard error while there is a bar: text replaces the bar until it is redrawn."""
 
-    def __init__(self, bar: _Bar) -> None:
+    def __init__(self, bar: _ProgressBar) -> None:
         self._bar = bar
 
     def write(self, text: str) -> int:
-        with self._bar.lock:  # other threads log, too
+        with self._bar.lock:  # other threads log too
             self._bar.clear()
             return self._bar.stream.write(text)
 
@@ -326,7 +327,7 @@ _SHOWN_STATES = (
 def bar_line(
     tally: "BatchTally | None", total: int, elapsed_s: float, width: int, noun: str = "files"
 ) -> str:
-    """Return a bar and as many words as fit into `width` columns; the first part always stands."""
+    """Return a bar and as many words as fit into `width` columns, at least the first part."""
     files = tally.files if tally else 0
     parts = [*_parts(tally, total, noun)] if tally else [_count(0, total, noun), *_requests()]
     if not files:
@@ -360,8 +361,8 @@ def _parts(tally: "BatchTally", total: int, noun: str) -> Iterator[str]:
 
 
 def _requests(of_workers: int = 0) -> Iterator[str]:
-    """Yield how many requests were sent; on a cluster only its workers count them."""
-    client: Any = sys.modules.get("chart_binder.musicbrainz.client")  # where something is asked
+    """Yield the number of requests sent; on a cluster only the workers count them."""
+    client: Any = sys.modules.get("chart_binder.musicbrainz.client")  # if it was imported
     if sent := max(of_workers, client.MusicBrainzServer.sent_by_all if client else 0):
         yield counted(sent, "request")
 

@@ -1,4 +1,4 @@
-"""`canon review`: what a person has to look at, and their verdict."""
+"""`canon review`: cases that need a person, and the person's verdicts."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,19 +11,17 @@ import msgspec
 
 from chart_binder.cli import options, output, review_text
 from chart_binder.cli.override import (
+    answer_options,
     asks,
     check_options,
+    mbid_option,
     name_records,
     read_label,
     read_record,
-    said_options,
 )
 from chart_binder.cli.progress import event_lines
 from chart_binder.cli.review_walk import Walk
-from chart_binder.errors import (
-    UsageError,
-    counted,
-)
+from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text
 from chart_binder.jobs import overrides
 from chart_binder.jobs.decision import State, read_states
@@ -42,46 +40,47 @@ from chart_binder.jobs.review import (
 from chart_binder.jobs.stored_decisions import path_from_bytes
 
 if TYPE_CHECKING:
+    from chart_binder.config import Config
     from chart_binder.store import Store
 
 _LISTED, _LABELS_NAMED = 50, 6
 _INTERACTIVE = "--interactive"
 _STATUS = (
-    "Exit status: 0 the verdict is kept, 1 it cannot be, as the message says, 2 bad usage or"
+    "Exit status: 0 the verdict is stored, 1 it cannot be, as the message says, 2 bad usage or"
     " configuration."
 )
 
 
-class _WalkIfInteractive(options.Group):
-    """Takes `canon review [PATH...]` for `review list`, with `--interactive` for `review walk`."""
+class _ReviewGroup(options.Group):
+    """Reads `canon review [PATH...]` as `review list`, with `--interactive` as `review walk`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args:
             args = ["list"]
-        others = [each for each in args if each != _INTERACTIVE]
+        arguments = [argument for argument in args if argument != _INTERACTIVE]
         is_help = {*args} & {"-h", "--help"}
-        if _INTERACTIVE in args and not is_help and not {*others[:1]} & {*self.commands}:
-            args = ["walk", *others]
+        if _INTERACTIVE in args and not is_help and not {*arguments[:1]} & {*self.commands}:
+            args = ["walk", *arguments]
         elif args and not (is_help or ctx.resilient_parsing or {*args} & {*self.commands}):
             args = ["list", *args] if args[0].startswith("-") or Path(args[0]).exists() else args
         return super().parse_args(ctx, args)
 
 
-@click.group("review", cls=_WalkIfInteractive)
+@click.group("review", cls=_ReviewGroup)
 @click.option(
     _INTERACTIVE, is_flag=True, expose_value=False, help="Walk the queue with single keys."
 )
 @options.common_options
 def review() -> None:
-    """List and show what a person has to look at, and keep their verdict.
+    """List and show the cases that need you, and store your verdict.
 
-    The queue is the latest decision of each file that is for review, undecided, unmatched or
-    unreadable, as long as nobody reviewed it, or decided with a year that a model proposes. Files
-    whose tags were not written are listed behind it, by the reason.
+    The queue has the latest decision of each file that is for review, undecided, unmatched or
+    unreadable and that nobody reviewed, or that is decided with a year that a model proposes. Files
+    whose tags were not written follow, by the reason.
     `canon review --interactive [PATH...]` is short for `canon review walk`.
 
     Exit status of list, show and walk: 0 nothing waits, 3 something does, 1 an error, 2 bad usage
-    or configuration; of a verdict: 0 it is kept.
+    or configuration; of a verdict: 0 it is stored.
     """
 
 
@@ -89,7 +88,7 @@ _PATHS = click.argument("paths", metavar="[PATH]...", nargs=-1, type=options.PAT
 _NAME = click.argument("name", metavar="PATH_OR_DECISION", type=options.PATH)
 
 
-def _states(ctx: click.Context, param: click.Parameter, text: str) -> frozenset[str]:
+def _read_states(ctx: click.Context, param: click.Parameter, text: str) -> frozenset[str]:
     del ctx, param
     try:
         return read_states(text, QUEUED)
@@ -97,7 +96,7 @@ def _states(ctx: click.Context, param: click.Parameter, text: str) -> frozenset[
         raise UsageError(f"--state: found {path_text(text)!r}; {error}") from error
 
 
-def _reason(ctx: click.Context, param: click.Parameter, text: str) -> str:
+def _read_reason(ctx: click.Context, param: click.Parameter, text: str) -> str:
     del ctx
     words = output.one_line(text)
     if param.required and not words:
@@ -107,27 +106,27 @@ def _reason(ctx: click.Context, param: click.Parameter, text: str) -> str:
 
 _STATES = options.option(
     "--state",
-    "Which: one of these, or several with commas.",
+    "One of these, or several with commas.",
     into="states",
     default=",".join(QUEUED),
     show_default=True,
-    callback=_states,
+    callback=_read_states,
     shell_complete=options.completed(lambda: QUEUED),
 )
-_REASON = partial(options.option, "--reason", callback=_reason)
+_REASON = partial(options.option, "--reason", callback=_read_reason)
 _SHOWN_REASON = _REASON("Why, in your words: shown with the decision.", default="")
 _RR = options.option("--rr", "The release: a label (C2.R1), an id or an address.")
 
 
 _dry_option = options.flag(
-    "--dry-run", "is_dry", "Say what would be kept; store at most what was looked up."
+    "--dry-run", "is_dry", "Only show what would be stored; store at most what was looked up."
 )
 _override_options = options.together(
-    options.option("--recording ID", "Which recording is meant, where several may be."),
+    mbid_option("--recording ID", "Which recording is meant, if there are several.", "recording"),
     options.flag(
         "--replace",
         "replaces",
-        "Also where a person decided otherwise on the recording, by another file or id.",
+        "Also if a person decided otherwise about the recording, by another file or id.",
     ),
     _dry_option,
 )
@@ -143,17 +142,17 @@ _override_options = options.together(
 def list_queue(
     session: options.Session, paths: tuple[str, ...], states: frozenset[str], limit: int
 ) -> int:
-    """List what waits, all or of the files and folders named, album by album.
+    """List the queue, or its part in the named files and folders, by album.
 
-    Files that share their evidence are one entry, and one verdict is on all of them.
+    Files with the same evidence are one entry, and a verdict is for all of them.
 
     Exit status: 0 nothing waits, 3 something does, 1 an error, 2 bad usage or configuration.
     """
     shown, left, lines = 0, 0, list[str]()
     skipped = output.SkippedRecords()
-    kept, named = session.overrides, list(map(Path, paths))
+    override_records, named = session.overrides, list(map(Path, paths))
     with session.open_store() as store:
-        queue = review_queue(store, kept, states, named, skipped.decision)
+        queue = review_queue(store, override_records, states, named, skipped.decision)
         for album in queue_by_album(islice(queue, limit or None)):
             if not session.as_json:
                 cases = [queued.case for queued in album]
@@ -168,10 +167,10 @@ def list_queue(
             shown, left = shown + len(album), album[-1].left - 1
         is_whole = states == set(QUEUED)
         unwritten = _list_unwritten(session, store, named, lines) if is_whole else []
-    more = f", {left} more: --limit 0 lists all" if left and shown == limit else ""
+    remainder = f", {left} more: --limit 0 lists all" if left and shown == limit else ""
     not_written = f"; {counted(len(unwritten), 'file')} not written" if unwritten else ""
     show = output.print_notes if session.as_json else output.print_lines
-    show([f"{shown or 'nothing'} to look at{more}{not_written}", *lines])
+    show([f"{shown or 'nothing'} to look at{remainder}{not_written}", *lines])
     if shown:
         output.print_next(output.canon_call("review", "--interactive"))
     elif unwritten:  # `write` says what helps
@@ -189,33 +188,33 @@ def _list_unwritten(
         if not session.as_json:
             lines += ["", *review_text.unwritten_lines(why, files)]
             continue
-        for one in files:
-            fields = {"decision_id": one.decision_id, "state": "not written", "why": why,
-                      "at_utc": one.at_utc}  # fmt: skip
-            output.print_json(output.file_object(path_from_bytes(one.path), fields))
+        for file in files:
+            fields = {"decision_id": file.decision_id, "state": "not written", "why": why,
+                      "at_utc": file.at_utc}  # fmt: skip
+            output.print_json(output.file_object(path_from_bytes(file.path), fields))
     return paths
 
 
 @review.command("show")
 @_NAME
-@options.flag("--transcript", "Print the model's run as it is kept, too.")
+@options.flag("--transcript", "Also print the stored run of the model.")
 @options.pass_session
 def show(session: options.Session, name: str, transcript: bool) -> int:
-    """Show one case: the candidates side by side, the open question, what is proposed, and why.
+    """Show a case: the candidates side by side, the open question, the proposal, and why.
 
-    Of a file that is decided it only says so. With -v every release of each candidate is listed.
+    For a decided file it only says that it is decided. With -v each candidate has all its releases.
 
-    Exit status: 0 nobody has to look at it, 3 somebody has, 1 an error (it could not be decided, or
-    there is no decision or transcript), 2 bad usage or configuration.
+    Exit status: 0 it does not need you, 3 it does, 1 an error (it could not be decided, or there is
+    no decision or transcript), 2 bad usage or configuration.
     """
     with session.open_store() as store:
         case = find_case(store, name)
         rules = case.question(session.config.rules)
         events = read_case_transcript(store, case) if transcript else ()
-        kept = session.overrides
-        has_override = is_overridden(case, kept)
+        override_records = session.overrides
+        has_override = is_overridden(case, override_records)
         waits = is_waiting(store, case) and not has_override
-        lapsed = override_removed(case, kept)
+        lapsed = override_removed(case, override_records)
         verdict = None if waits else store.verdicts.on_the_same(case.record)
     fields = review_text.case_object(case, rules, session.config) | {
         "waits": waits,
@@ -224,9 +223,9 @@ def show(session: options.Session, name: str, transcript: bool) -> int:
         "transcript": events if transcript else None,
     }
     whole = session.verbosity > 0
-    said = None if has_override else rules
+    shown = None if has_override else rules
     if waits or lapsed or whole or case.decision.state is State.ERROR:
-        lines = review_text.case_lines(case, said, session.config, lapsed=lapsed, whole=whole)
+        lines = review_text.case_lines(case, shown, session.config, lapsed=lapsed, whole=whole)
     else:
         lines = review_text.settled_lines(case, verdict)
     run = chain.from_iterable(map(event_lines, events))
@@ -241,12 +240,12 @@ def show(session: options.Session, name: str, transcript: bool) -> int:
 @_override_options
 @options.pass_session
 def accept_proposal(session: options.Session, name: str, reason: str, **flags: Any) -> None:
-    """Take what is proposed: kept as an override, which `decide`, `batch` and `write` use.
+    """Accept the proposal: it becomes an override, which `decide`, `batch` and `write` use.
 
     The verified facts of the proposal count for the first release.
     """
     accept = partial(overrides.accept, rules=session.config.rules)
-    _give(session, name, "accepted", accept, reason, **flags)
+    _save_verdict(session, name, "accepted", accept, reason, **flags)
 
 
 @review.command("choose", epilog=_STATUS)
@@ -256,7 +255,7 @@ def accept_proposal(session: options.Session, name: str, reason: str, **flags: A
 @options.flag("--there", "It first came out there: the date of that record counts.")
 @_SHOWN_REASON
 @_override_options
-@said_options
+@answer_options
 @check_options
 @options.pass_session
 def choose_candidate(
@@ -265,38 +264,32 @@ def choose_candidate(
     candidate: str | None,
     rr: str | None,
     reason: str,
-    first_date: str | None,
-    same_as: str | None,
-    recording: str | None,
     *,
     there: bool,
-    **flags: bool,
+    **settings: Any,
 ) -> None:
-    """Say what is right: a candidate, the first date, or another recording; an override.
+    """Say what is right, as an override: a candidate, the first date, or the same recording.
 
-    CANDIDATE is a label of `show` (C2, C2.R1), or the id or address of a release group or release,
-    also of one that is not listed: it is looked up and shown.
+    CANDIDATE is a label of `show` (C2, C2.R1), or the id or address of a release group or release.
+    One that is not listed is looked up and shown.
     """
+    first_date, same_as = settings.pop("first_date"), settings.pop("same_as")
     if not (candidate or first_date or same_as):
         raise UsageError("say what is right: CANDIDATE, --first or --same-as")
     if not candidate and (rr or there):
         raise UsageError("--rr and --there are about CANDIDATE: name it")
     if there and first_date:
         raise UsageError("--there and --first both say the date: give one of them")
-
-    def written(case: ReviewCase) -> overrides.PersonChoice:
-        crg, release = _record(session, case, candidate, rr) if candidate else (None, None)
-        return overrides.PersonChoice(crg, release, first_date, same_as, _recording(recording))
-
-    said = (candidate, first_date, same_as and f"the same as {same_as}")
-    done = f"{', '.join(filter(None, said))} is right"
+    person = overrides.PersonChoice(candidate, rr, first_date, same_as, settings.pop("recording"))
+    answers = (candidate, first_date, same_as and f"the same as {same_as}")
+    done = f"{', '.join(filter(None, answers))} is right"
     choose = partial(overrides.choose, rules=session.config.rules)
-    _give(session, name, done, choose, reason, written, there=there, **flags)
+    _save_verdict(session, name, done, choose, reason, choice=person, there=there, **settings)
 
 
 @review.command("reject", epilog=_STATUS)
 @_NAME
-@_REASON("Why, in your words: kept with the verdict.", required=True)
+@_REASON("Why, in your words: stored with the verdict.", required=True)
 @options.option("--crg", "What is right: a label of `show` (C2), an id or an address.")
 @_RR
 @_override_options
@@ -308,36 +301,16 @@ def reject_proposal(
     reason: str,
     crg: str | None,
     rr: str | None,
-    recording: str | None,
-    **flags: bool,
+    **settings: Any,
 ) -> None:
-    """Say that what is proposed is wrong; with --crg what is right becomes an override.
+    """Reject the proposal; with --crg the right release group becomes an override.
 
-    Without, the case only leaves the queue, and is not written.
+    Without --crg the case only leaves the queue, and is not written.
     """
     if rr and not crg:
         raise UsageError("--rr names a release of what --crg names: give both")
-
-    def written(case: ReviewCase) -> overrides.PersonChoice:
-        group, release = _record(session, case, crg, rr) if crg else (None, None)
-        return overrides.PersonChoice(group, release, recording_mbid=_recording(recording))
-
-    _give(session, name, "rejected", overrides.reject, reason, written, **flags)
-
-
-def _record(
-    session: options.Session, case: ReviewCase, candidate: str, rr: str | None
-) -> tuple[str, str | None]:
-    """Return the release group and release named. Raises `UsageError` for two releases."""
-    group, release = read_record(session.config, case.labels, candidate)
-    named = read_label(case.labels, rr, "release") if rr else release
-    if release not in (None, named):
-        raise UsageError(f"{candidate} and --rr {rr} are two releases: name one of them")
-    return group, named
-
-
-def _recording(written: str | None) -> str | None:
-    return None if written is None else options.read_mbid(written, "recording")
+    person = overrides.PersonChoice(crg, rr, recording_mbid=settings.pop("recording"))
+    _save_verdict(session, name, "rejected", overrides.reject, reason, choice=person, **settings)
 
 
 @review.command("keep", epilog=_STATUS)
@@ -346,42 +319,54 @@ def _recording(written: str | None) -> str | None:
 @_dry_option
 @options.pass_session
 def keep_open(session: options.Session, name: str, reason: str, *, is_dry: bool) -> None:
-    """Leave it open: out of the queue until evidence, rules or the model's answer change."""
-    _give(session, name, "kept out of the queue", overrides.keep, reason, is_dry=is_dry)
+    """Leave a case open: out of the queue until evidence, rules or a model's answer change."""
+    _save_verdict(session, name, "kept out of the queue", overrides.keep, reason, is_dry=is_dry)
 
 
-def _give(
+def _save_verdict(
     session: options.Session,
     name: str,
     done: str,
-    give: Callable[..., overrides.VerdictResult],
+    save: Callable[..., overrides.VerdictResult],
     reason: str,
-    written: Callable[[ReviewCase], overrides.PersonChoice] | None = None,
-    *,
-    force: bool = False,
-    yes: bool = False,
-    there: bool = False,
-    is_dry: bool = False,
-    **arguments: Any,
+    **settings: Any,
 ) -> None:
+    """Store and print a verdict; a choice in `settings` may have labels and addresses."""
     notes: tuple[str, ...] = ()
+    is_dry = settings["is_dry"]
     if is_dry:
         session.create_no_store()
     with session.open_store() as store:
         case = find_case(store, name)
-        if written:
-            flags = {"asks": asks(session, yes=yes), "force": force, "yes": yes, "there": there}
-            named, notes = name_records(session.config, case.bundle, written(case), **flags)
-            arguments["choice"] = named
-        ruled = give(store, case, reason=reason, is_dry=is_dry, **arguments)
-    done = f"{done} (not kept: --dry-run)" if is_dry else done
+        if "choice" in settings:
+            flags = {key: settings.pop(key, False) for key in ("force", "there", "yes")}
+            choice = _with_ids(session.config, case, settings["choice"])
+            is_asking = asks(session, yes=flags["yes"])
+            choice, notes = name_records(
+                session.config, case.bundle, choice, asks=is_asking, **flags
+            )
+            settings["choice"] = choice
+        ruled = save(store, case, reason=reason, **settings)
+    done = f"{done} (not stored: --dry-run)" if is_dry else done
     ruled = msgspec.structs.replace(ruled, notes=(*notes, *ruled.notes))
     fields = output.file_object(
-        case.path, review_text.ruled_object(case, done, ruled) | {"dry_run": is_dry}
+        case.path, review_text.verdict_object(case, done, ruled) | {"dry_run": is_dry}
     )
-    session.show(fields, review_text.ruled_lines(case, done, ruled))
-    is_next = not is_dry and any(note.startswith(overrides.DECIDE_AGAIN) for note in ruled.notes)
+    session.show(fields, review_text.verdict_lines(case, done, ruled))
+    is_next = ruled.decide_again and not is_dry
     output.print_next(output.canon_call("decide", str(case.path)) if is_next else "")
+
+
+def _with_ids(
+    config: "Config", case: ReviewCase, choice: overrides.PersonChoice
+) -> overrides.PersonChoice:
+    """Return a choice with ids in place of the labels and addresses of its records."""
+    crg, rr = choice.crg_mbid, choice.rr_mbid
+    group, release = read_record(config, case.labels, crg) if crg else (None, None)
+    named = read_label(case.labels, rr, "release") if rr else release
+    if release not in (None, named):
+        raise UsageError(f"{crg} and --rr {rr} are two releases: name one of them")
+    return msgspec.structs.replace(choice, crg_mbid=group, rr_mbid=named)
 
 
 @review.command("walk")
@@ -389,14 +374,14 @@ def _give(
 @_STATES
 @options.pass_session
 def walk_queue(session: options.Session, paths: tuple[str, ...], states: frozenset[str]) -> int:
-    """Walk the queue in the terminal with single keys; leave and come back at any time.
+    """Review the queue in the terminal with single keys; leave and come back at any time.
 
-    Every verdict is kept at once.
+    Every verdict is stored at once.
 
     Exit status: 0 nothing waits any more, 3 something does, 1 an error, 2 bad usage (also: not a
     terminal), 130 interrupted.
     """
     if session.as_json:
-        raise UsageError("walking the queue is for a terminal: take --output text")
+        raise UsageError("walk needs a terminal and text: leave out --output json")
     with session.open_store() as store:
         return Walk(store, session.config, states).run(list(map(Path, paths)))

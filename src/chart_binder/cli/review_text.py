@@ -43,7 +43,7 @@ from chart_binder.jobs.stored_decisions import path_from_bytes
 
 NO_ALBUM = "no album"
 KEYS = "123456789"
-"""The keys of the first candidates, in their order."""
+"""The keys of the first candidates, in order."""
 _MAX_COUNTRIES = 2
 _NAMES_SHARE = 40
 _FEW_FILES = 3
@@ -73,12 +73,12 @@ def album_cases_lines(cases: Sequence[ReviewCase], config: Config) -> Iterator[s
 
 def _file_name(case: ReviewCase, folder: Path) -> str:
     path = case.path.relative_to(folder) if case.path.is_relative_to(folder) else case.path
-    more = f" (and {case.files - 1} more)" if case.files > 1 else ""
-    return printable(f"{path_text(path)}{more}")
+    other_files = f" (and {case.files - 1} more)" if case.files > 1 else ""
+    return printable(f"{path_text(path)}{other_files}")
 
 
 def short_need(case: ReviewCase, config: Config) -> str:
-    """Return in a few words what a case needs a person for."""
+    """Return in a few words why a case needs a person."""
     if case.damage:
         return f"damaged, decide it again: {case.damage}"
     if case.is_gone:
@@ -96,7 +96,7 @@ def short_need(case: ReviewCase, config: Config) -> str:
 
 
 def _year_proposed(case: ReviewCase) -> str | None:
-    """Return what is proposed about the year alone; without, the override was removed."""
+    """Return the proposal for the year alone, if there is one."""
     date = case.proposal.first_date if case.proposal else None
     return date and f"the group is decided, and a first date is proposed: {date}"
 
@@ -126,7 +126,7 @@ def queued_object(case: ReviewCase, config: Config) -> dict[str, Any]:
 
 
 class ScreenPart(NamedTuple):
-    """Lines of a screen; if there is no room, `least` of them stay, and a low `rank` goes first."""
+    """Lines of a screen; if room is short, parts with a low `rank` are cut first, to `least`."""
 
     lines: list[str]
     rank: int = 0
@@ -134,7 +134,7 @@ class ScreenPart(NamedTuple):
 
 
 def screen(parts: Sequence[ScreenPart], room: int) -> list[str]:
-    """Return the lines of parts, prose cut as far as needed for `room` lines."""
+    """Return the lines of the parts, with prose cut to fit into `room` lines."""
     lines = [[*part.lines] for part in parts]
     for number in sorted(range(len(parts)), key=lambda number: parts[number].rank):
         least = parts[number].least
@@ -158,9 +158,9 @@ def case_parts(
     is_brief: bool = False,
     whole: bool = False,
 ) -> Iterator[ScreenPart]:
-    """Yield a case at a glance: what it needs, the candidates with why each leads, the proposal.
+    """Yield a case at a glance: the need, the candidates with their reasons, the proposal.
 
-    If `is_brief`, a candidate takes one line, and those without a key are counted alone.
+    If `is_brief`, a candidate takes one line, and those without a key are only counted.
     """
     first = case.decision.first_release
     yield ScreenPart([*head])
@@ -187,7 +187,7 @@ def case_parts(
 
 
 def _need(case: ReviewCase, verdict: Verdict | None, config: Config, *, lapsed: bool) -> str:
-    """Return in a sentence what a case needs a person for."""
+    """Return in a sentence why a case needs a person."""
     if case.damage:
         return f"{case.damage}; decide it again: canon decide"
     if lapsed:
@@ -208,7 +208,7 @@ def _need_by_rules(case: ReviewCase, verdict: Verdict | None) -> str:
 
 
 def _rows_shown(rows: Sequence[CandidateRow], verdict: Verdict | None) -> Sequence[CandidateRow]:
-    """Return the candidates that have a key, are proposed or are asked about."""
+    """Return the candidates that have a key, are proposed, or are in a question."""
     questions = verdict.questions if isinstance(verdict, Open) else ()
     about = {mbid for question in questions for mbid in question.about}
     return [row for number, row in enumerate(rows)
@@ -254,7 +254,7 @@ def _proposal_parts(case: ReviewCase, needed: str, *, whole: bool) -> Iterator[S
         named = case.labels.name_of(proposal.crg_mbid) if proposal.label else NO_GROUP
         if proposal.first_date:
             named = f"first released {proposal.first_date}"
-        by = f"confidence {proposal.confidence:.2f}" if result else "by the rules"
+        by = f"by the model, confidence {proposal.confidence:.2f}" if result else "by the rules"
         yield ScreenPart([*labelled("proposed", f"{named}, {by}")], 7, 1)
     if result is None:
         return
@@ -276,7 +276,7 @@ def case_lines(
     lapsed: bool = False,
     whole: bool = False,
 ) -> Iterator[str]:
-    """Yield all of a case; if `whole`, with releases, addresses, and a model's checks and facts."""
+    """Yield a case; if `whole`, with releases, addresses, and a model's checks and facts."""
     head = [f"{path_text(case.path)}{_more(case)}"]
     for part in case_parts(case, verdict, config, head, lapsed=lapsed, whole=whole):
         yield from part.lines
@@ -286,7 +286,7 @@ def case_lines(
         yield from labelled("model", case.result.model_id)
         for label, text in outcome_rows(case.result, case.bundle):
             yield from labelled(label.removeprefix("release "), text)
-    yield from labelled_list("to mend", mending_pages(case, verdict))
+    yield from labelled_list("fix at", mending_pages(case, verdict))
     yield from labelled("decision", f"{case.record.id}, {local_time(case.record.decided_at_utc)}")
     if case.record.transcript_id:
         yield from labelled("transcript", f"canon review show {case.record.id} --transcript")
@@ -299,7 +299,10 @@ def next_call(case: ReviewCase, *, lapsed: bool) -> str:
     if case.is_gone:
         command = ["review", "keep"]
     elif case.rows and not (lapsed or case.damage):
-        command, verdict = ["review", "choose"], ["CANDIDATE"]
+        questions = case.decision.questions
+        is_missing = any(question.kind == "missing_original" for question in questions)
+        command = ["review", "choose"]
+        verdict = ["--first", "DATE"] if is_missing else ["CANDIDATE"]
         if case.proposal and (case.proposal.label or case.is_year):
             command, verdict = ["review", "accept"], []
     return canon_call(*command, str(case.path), *verdict)
@@ -311,23 +314,23 @@ def _more(case: ReviewCase) -> str:
 
 
 def _decided(case: ReviewCase, verdict: Verdict | None = None) -> Iterator[str]:
-    """Yield what was decided, and what the rules decide now if that is something else."""
+    """Yield the decision, and what the rules decide now if that differs."""
     before = case.decision
     group = case.labels.id_of(before.crg_mbid) or before.crg_mbid or ""
     yield from labelled(before.state, f"{case.labels.name_of(group)}, by {before.decided_by}")
-    known = (before.crg_mbid, before.rr_mbid, before.crg_rule)
-    if isinstance(verdict, Decided) and (verdict.crg, verdict.rr, verdict.crg_rule) != known:
+    stored = (before.crg_mbid, before.rr_mbid, before.crg_rule)
+    if isinstance(verdict, Decided) and (verdict.crg, verdict.rr, verdict.crg_rule) != stored:
         now = f"{verdict.because}  [{verdict.crg_rule}]: decide it again"
         yield from labelled("rules now", now)
 
 
 def settled_lines(case: ReviewCase, verdict: VerdictRecord | None) -> Iterator[str]:
-    """Yield that nobody has to look at a case: a person decided it, or it was decided before."""
+    """Yield why a case needs nobody: a person reviewed it, or it is decided."""
     yield path_text(case.path)
     if verdict:
         why = f": {verdict.reason}" if verdict.reason else ""
-        said = f"a person said {verdict.verdict}{why} ({local_time(verdict.at_utc)})"
-        yield from labelled("reviewed", said)
+        text = f"a person said {verdict.verdict}{why} ({local_time(verdict.at_utc)})"
+        yield from labelled("reviewed", text)
     elif case.decision.state is State.DECIDED:
         yield from _decided(case)
     else:
@@ -343,16 +346,17 @@ _MENDED: Mapping[str, Sequence[str]] = {
     "which_copy": ("recording",),
     "tie": ("release",),
 }
-"""What is to be edited at MusicBrainz to answer a question, by its kind, the best first."""
+"""The pages to edit at MusicBrainz to answer a question, by its kind, the best first."""
 _MOST_PAGES = 3
 
 
 def mending_pages(case: ReviewCase, verdict: Verdict | None) -> Sequence[str]:
-    """Return the pages at MusicBrainz on which what a case lacks can be added."""
+    """Return the pages at MusicBrainz on which the missing facts can be entered."""
     if case.bundle is None or not isinstance(verdict, Open):
         return ()
     groups = {group.mb_rg_id: group for group in case.bundle.groups}
-    recordings = [one for one in case.bundle.recording_candidates if not one.is_sibling]
+    candidates = case.bundle.recording_candidates
+    own_ids = [item.mb_recording_id for item in candidates if not item.is_sibling]
     pages: dict[str, None] = {}
     for question in verdict.questions:
         ids: dict[str, list[str]] = {"recording": [], "release-group": [], "release": []}
@@ -361,11 +365,12 @@ def mending_pages(case: ReviewCase, verdict: Verdict | None) -> Sequence[str]:
             kind = "release" if mbid in case.labels.home else "recording"
             ids["release-group" if group else kind].append(mbid)
             if group and question.kind in ("date", "tie"):
-                vague = (one for one in group.editions if one.when.first < one.when.last)
-                ids["release"] += [one.mb_release_id for one in vague if one.is_official]
+                official = (release for release in group.editions if release.is_official)
+                vague = (release for release in official if release.when.first < release.when.last)
+                ids["release"] += [release.mb_release_id for release in vague]
         kinds = _MENDED[question.kind]
         mended = next((kind for kind in kinds if ids[kind]), kinds[0])
-        named = ids[mended] or [one.mb_recording_id for one in recordings]
+        named = ids[mended] or own_ids
         if ids[mended] or mended == "recording":
             pages |= {f"{musicbrainz_page(mended, mbid)}/edit": None for mbid in named}
     return [*pages][:_MOST_PAGES]
@@ -393,8 +398,8 @@ def case_object(case: ReviewCase, verdict: Verdict | None, config: Config) -> di
     }
 
 
-def ruled_lines(case: ReviewCase, done: str, ruled: VerdictResult) -> Iterator[str]:
-    """Yield what a person's verdict led to."""
+def verdict_lines(case: ReviewCase, done: str, ruled: VerdictResult) -> Iterator[str]:
+    """Yield the effect of a verdict."""
     files = f", with {counted(ruled.files - 1, 'more file')}" if ruled.files > 1 else ""
     yield f"{path_text(case.path)}: {done}{files}"
     if ruled.saved.override:
@@ -402,26 +407,26 @@ def ruled_lines(case: ReviewCase, done: str, ruled: VerdictResult) -> Iterator[s
     yield from labelled_list("note", ruled.notes)
 
 
-def override_lines(kept: OverrideRecord, known: OverrideEffect) -> Iterator[str]:
-    """Yield an override as a short block, with the names and files that are `known`."""
-    names = entity_names(known.bundle)
-    named = [known.bundle.name] if known.bundle else []
-    named.append(musicbrainz_page("recording", kept.recording_mbid))
+def override_lines(override: OverrideRecord, effect: OverrideEffect) -> Iterator[str]:
+    """Yield an override as a short block, with the names and files that it affects."""
+    names = entity_names(effect.bundle)
+    named = [effect.bundle.name] if effect.bundle else []
+    named.append(musicbrainz_page("recording", override.recording_mbid))
     yield from labelled_list("recording", named)
-    if kept.crg_mbid:
-        page = musicbrainz_page("release-group", kept.crg_mbid)
-        yield from labelled_list("belongs to", filter(None, [names.get(kept.crg_mbid), page]))
-        page = musicbrainz_page("release", kept.rr_mbid) if kept.rr_mbid else "by the rules"
-        yield from labelled_list("release", filter(None, [names.get(kept.rr_mbid or ""), page]))
-    yield from labelled("first out", kept.first_date)
-    yield from labelled("same as", musicbrainz_page("recording", kept.same_as or ""))
-    yield from labelled("because", kept.reason)
-    yield from labelled("set at", local_time(kept.set_at_utc))
-    yield from labelled_list("files", (path_text(path) for path in known.files))
+    if override.crg_mbid:
+        page = musicbrainz_page("release-group", override.crg_mbid)
+        yield from labelled_list("belongs to", filter(None, [names.get(override.crg_mbid), page]))
+        page = musicbrainz_page("release", override.rr_mbid) if override.rr_mbid else "by the rules"
+        yield from labelled_list("release", filter(None, [names.get(override.rr_mbid or ""), page]))
+    yield from labelled("first out", override.first_date)
+    yield from labelled("same as", musicbrainz_page("recording", override.same_as or ""))
+    yield from labelled("because", override.reason)
+    yield from labelled("set at", local_time(override.set_at_utc))
+    yield from labelled_list("files", (path_text(path) for path in effect.files))
 
 
-def ruled_object(case: ReviewCase, done: str, ruled: VerdictResult) -> dict[str, Any]:
-    """Return what a person's verdict led to, for JSON."""
+def verdict_object(case: ReviewCase, done: str, ruled: VerdictResult) -> dict[str, Any]:
+    """Return the effect of a verdict for JSON."""
     return {
         "decision_id": case.record.id,
         "done": done,
@@ -435,7 +440,7 @@ def ruled_object(case: ReviewCase, done: str, ruled: VerdictResult) -> dict[str,
 def unwritten_lines(why: str, files: Sequence[UnwrittenRecord]) -> Iterator[str]:
     """Yield the reason why files were not written, with the first of them."""
     yield from wrap(f"not written, {counted(len(files), 'file')}: {why}", "", 2)
-    for one in files[:_FEW_FILES]:
-        yield f"  {path_text(path_from_bytes(one.path))}"
+    for file in files[:_FEW_FILES]:
+        yield f"  {path_text(path_from_bytes(file.path))}"
     if len(files) > _FEW_FILES:
         yield f"  and {counted(len(files) - _FEW_FILES, 'other')}"

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,8 +27,8 @@ from chart_binder.cli.review_text import (
     case_lines,
     case_parts,
     mending_pages,
-    ruled_lines,
     screen,
+    verdict_lines,
 )
 from chart_binder.config import Config
 from chart_binder.domain.records import now_utc
@@ -66,14 +67,14 @@ if TYPE_CHECKING:
 
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _RECORD = "a candidate's number, or the id or address of a release group or a release"
-_LEAVE = frozenset({"q", progress.CTRL_D})
+_LEAVE_KEYS = frozenset({"q", progress.CTRL_D})
 _PREVIEWED = 10
 _LEAST_LINES = 12
-"""On a terminal of fewer lines a case is shown as on one of so many."""
+"""A case is shown as on a terminal of at least this many lines."""
 _PASTED = re.compile(r"\S*musicbrainz\.org/([a-z-]+)/\S+", re.IGNORECASE)
 
 
-class _Next(Enum):
+class _NextStep(Enum):
     """What follows a key: the same case, another one, or the end."""
 
     STAY = auto()
@@ -81,12 +82,12 @@ class _Next(Enum):
     LEAVE = auto()
 
 
-_Key = tuple[str, str, Callable[[ReviewCase], _Next], object]
+_Key = tuple[str, str, Callable[[ReviewCase], _NextStep], object]
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
-    """A verdict of this walk on a case, in words and as it was saved."""
+class _WalkVerdict:
+    """A verdict of this walk on a case, in words and as stored."""
 
     case: ReviewCase
     words: str
@@ -95,30 +96,30 @@ class _Given:
 
 @dataclass
 class Walk:
-    """A walk through the queue, with the verdicts given since it began."""
+    """A walk through the queue, with its verdicts so far."""
 
     store: "Store"
     config: Config
     states: Collection[str]
-    done: list[_Given] = field(default_factory=list)
+    done: list[_WalkVerdict] = field(default_factory=list)
     again: list[tuple[ReviewCase, bool]] = field(default_factory=list)
-    """Cases to show before the queue goes on, the next last, and whether even with a verdict."""
+    """Cases to show before the queue continues, last one first; True if also with a verdict."""
     heads: dict[str, str] = field(default_factory=dict)
     shown: list[ReviewCase] = field(default_factory=list)
     skipped: output.SkippedRecords = field(default_factory=output.SkippedRecords)
     paths: Collection[Path] = ()
     reasons: dict[str, str] = field(default_factory=dict)
-    """What a person said is wrong with a decision, by its id: asked again, it is the default."""
+    """What a person called wrong with a decision, by its id: the default when asked again."""
 
     def run(self, paths: Collection[Path]) -> int:
-        """Show cases until the end or until the person leaves. Raises `CanonError`."""
+        """Show cases until the queue ends or the person leaves. Raises `CanonError`."""
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            raise UsageError("walking the queue needs a terminal: `canon review list` does without")
-        kept = self.store.overrides.all()
+            raise UsageError("walk needs a terminal; `canon review list` does not")
+        stored = self.store.overrides.all()
         self.paths = paths
         total = 0
-        found = review_queue(self.store, kept, self.states, paths, self.skipped.decision)
-        queue = chain.from_iterable(queue_by_album(found))
+        cases = review_queue(self.store, stored, self.states, paths, self.skipped.decision)
+        queue = chain.from_iterable(queue_by_album(cases))
         while True:
             if self.again:
                 leads = self._show(*self.again.pop())
@@ -126,223 +127,235 @@ class Walk:
                 total = total or queued.left
                 self.heads[queued.case.record.id] = f"{total - queued.left + 1} of {total}"
                 leads = self._show(queued.case)
-            elif self._ask_at_end() is _Next.LEAVE:
+            elif self._ask_at_end() is _NextStep.LEAVE:
                 break
-            if leads is _Next.LEAVE:
-                self._say(f"{len(self.done)} reviewed")
+            if leads is _NextStep.LEAVE:
+                self._print_text(f"{len(self.done)} reviewed")
                 output.print_next(options.same_call())
                 return self.skipped.status or 3
         nothing = is_queue_empty(self.store, self.store.overrides.all(), self.states, paths)
         return self.skipped.status or (0 if nothing else 3)
 
-    def _ask_at_end(self) -> _Next:
+    def _ask_at_end(self) -> _NextStep:
         end = f"the end of the queue: {len(self.done)} reviewed"
         if not self.done:
-            return self._say(end, _Next.LEAVE)
-        self._say(f"{end}; u undo the last, q quit")
-        while (key := progress.read_key()) not in _LEAVE:
+            return self._print_text(end, _NextStep.LEAVE)
+        self._print_text(f"{end}; u undo the last, q quit")
+        while (key := progress.read_key()) not in _LEAVE_KEYS:
             if key == "u":
                 return self._undo(None)
-            self._say("no such key; u undo the last, q quit")
-        return _Next.LEAVE
+            self._print_text("no such key; u undo the last, q quit")
+        return _NextStep.LEAVE
 
-    def _show(self, case: ReviewCase, is_back: bool = False) -> _Next:  # noqa: FBT002
-        """Show a case until it is done with; one with a verdict only if the person went back."""
+    def _show(self, case: ReviewCase, is_back: bool = False) -> _NextStep:  # noqa: FBT002
+        """Show a case until a key leaves it; one with a verdict only if the person went back."""
         waits = is_waiting(self.store, case, self.states)
         ruled = self.store.overrides.all()
-        given = self._given_on(case)
-        if (not waits or is_overridden(case, ruled)) and not (given and is_back):
-            said = given.words if given else "reviewed meanwhile"
-            return self._say(f"{path_text(case.path)}: {said}", _Next.FORWARD)
+        verdict = self._verdict_on(case)
+        if (not waits or is_overridden(case, ruled)) and not (verdict and is_back):
+            words = verdict.words if verdict else "reviewed meanwhile"
+            return self._print_text(f"{path_text(case.path)}: {words}", _NextStep.FORWARD)
         if not self.shown or self.shown[-1] is not case:
             self.shown.append(case)
-        self._draw(case)
+        self._print_case(case)
         while True:
             try:
-                leads = self._do(progress.read_key(), case)
+                leads = self._handle_key(progress.read_key(), case)
             except StoreError:
                 raise
             except CanonError as error:
-                leads = self._say(str(error))
-            if leads is not _Next.STAY:
+                leads = self._print_text(str(error))
+            if leads is not _NextStep.STAY:
                 return leads
 
-    def _draw(self, case: ReviewCase) -> _Next:
-        """Print a case with its keys, prose cut to the height of the terminal."""
-        given, verdict = self._given_on(case), case.question(self.config.rules)
+    def _print_case(self, case: ReviewCase) -> _NextStep:
+        """Print a case with its keys, with prose cut to the height of the terminal."""
+        walk_verdict, verdict = self._verdict_on(case), case.question(self.config.rules)
         place = self.heads.get(case.record.id, "again")
         name = f"--- {place}: {path_text(case.path.name)}  [{case.album or NO_ALBUM}]"
         head = ["", output.shortened(output.printable(name), output.terminal_width())]
         lapsed = override_removed(case, self.store.overrides.all())
         parts = [*case_parts(case, verdict, self.config, head, lapsed=lapsed, is_brief=True)]
-        if given:
-            words = f"your verdict: {given.words}; u takes it back, s keeps it"
+        if walk_verdict:
+            words = f"your verdict: {walk_verdict.words}; u takes it back, s keeps it"
             parts.append(ScreenPart([*output.wrap(words)]))
-        room = max(shutil.get_terminal_size().lines, _LEAST_LINES) - 1  # the cursor has a line
+        room = max(shutil.get_terminal_size().lines, _LEAST_LINES) - 1  # one line is for the cursor
         keys = self._key_lines(case)
         lines = screen(parts, room - len(keys))
         if len(lines) + len(keys) > room:
-            keys = [f"keys: {' '.join(key for key, *_ in self._of_use(case))}"]
+            keys = [f"keys: {' '.join(key for key, *_ in self._usable_keys(case))}"]
         output.print_lines([*lines, *keys])
-        return _Next.STAY
+        return _NextStep.STAY
 
-    def _do(self, key: str, case: ReviewCase) -> _Next:
-        if key in _LEAVE:
-            return _Next.LEAVE
+    def _handle_key(self, key: str, case: ReviewCase) -> _NextStep:
+        if key in _LEAVE_KEYS:
+            return _NextStep.LEAVE
         if key == progress.CTRL_L:
-            return self._draw(case)
+            return self._print_case(case)
         if key in {*KEYS}:
             return self._choose(case, key)
         if len(key) > 1:
             return self._pasted(case, key)
         if key not in (keys := self._keys(case)):
-            self._say("no such key")
+            self._print_text("no such key")
             return self._legend(case)
         return keys[key][2](case)
 
     def _keys(self, case: ReviewCase) -> dict[str, _Key]:
-        """Return each key: its name, what it does, in words and in code, and if it is of use."""
-        proposed, found = case.proposal and case.proposal.label, case.rows or case.proposal
+        """Return each key with its name, its help, its method, and whether it is of use."""
+        return self._verdict_keys(case) | self._other_keys(case)
+
+    def _verdict_keys(self, case: ReviewCase) -> dict[str, _Key]:
+        proposed, has_findings = case.proposal and case.proposal.label, case.rows or case.proposal
         return {
             "a": ("accept", "the proposal is right: it becomes an override",
                   self._accept, proposed),
             "1": ("choose that candidate",
                   "the candidate of this number is right: an override, too",
                   self._legend, case.rows),
-            "d": ("date", "say when it first came out: that becomes an override, too",
-                  self._say_date, case.bundle),
-            "w": ("where", "say where it first came out, listed or not: its date counts",
-                  self._say_where, case.bundle),
-            "=": ("same as", "name another recording at MusicBrainz of the same performance",
-                  self._say_same, case.bundle),
+            "d": ("first date", "say when it first came out: that becomes an override, too",
+                  self._ask_for_date, case.bundle),
+            "w": ("it came out there",
+                  "say where it first came out, listed or not: its date counts",
+                  self._ask_for_place, case.bundle),
+            "=": ("same performance as",
+                  "name another recording at MusicBrainz of the same performance",
+                  self._ask_for_recording, case.bundle),
             "r": ("reject", "what is proposed is wrong: asks for the reason and for what is right",
-                  self._reject, found),
-            "k": ("keep",
+                  self._reject, has_findings),
+            "k": ("leave open",
                   "leave it open: out of the queue until evidence, rules or the answer change",
                   self._keep, True),
             "x": ("not this recording",
-                  "the file is another one: not written until its tags lead to it",
-                  self._not_this_recording, found),
-            "f": ("accept the folder", "accept every proposal of this folder, after a list",
+                  "the file is another recording: not written until its tags name that",
+                  self._not_this_recording, has_findings),
+            "f": ("accept the folder", "accept every proposal in this folder, after a list",
                   self._accept_folder, proposed),
             "e": ("accept all with this reason", "accept proposals with this reason, after a list",
                   self._accept_equal, proposed),
-            "l": ("let the model look", "ask the model about it now, and keep what it answers",
+        }  # fmt: skip
+
+    def _other_keys(self, case: ReviewCase) -> dict[str, _Key]:
+        return {
+            "l": ("let the model look", "ask the model about it now, and store its answer",
                   self._ask_model, self._has_model and can_be_asked(case)),
             "m": ("more", "show every candidate and release, and the model's answer",
-                  self._whole, True),
+                  self._show_everything, True),
             "p": ("play", "play the file", self._play, self.config.review.player),
-            "b": ("back", "show the case before this one again; its verdict is kept",
+            "b": ("back", "show the previous case again; its verdict stays",
                   self._back, len(self.shown) > 1),
             "s": ("skip", "decide nothing now: it stays in the queue", self._skip, True),
             "t": ("transcript", "show what the model did",
                   self._transcript, case.record.transcript_id),
-            "o": ("addresses", "show the pages of candidates and cited facts, and where to mend",
+            "o": ("pages", "show the pages of candidates and cited facts, and where to fix them",
                   self._addresses, case.rows),
             "u": ("undo", "take back the verdict on this case, else the last one of this walk",
                   self._undo, self.done),
-            "q": ("quit", "leave: every verdict is kept, and the same command goes on",
+            "q": ("quit", "leave: every verdict is stored, and the same command goes on",
                   self._legend, True),
             "?": ("keys", "explain the keys", self._explain_keys, True),
         }  # fmt: skip
 
-    def _of_use(self, case: ReviewCase) -> Iterator[tuple[str, str, str]]:
-        """Yield keys, candidates' from the first to the last, with their names and what they do."""
+    def _usable_keys(self, case: ReviewCase) -> Iterator[tuple[str, str, str]]:
+        """Yield the usable keys with their names and help."""
         many = min(len(case.rows), len(KEYS))
         for key, (name, does, _, is_of_use) in self._keys(case).items():
             if is_of_use:
                 yield f"1-{many}" if key == "1" and many > 1 else key, name, does
 
     def _key_lines(self, case: ReviewCase) -> Sequence[str]:
-        names = (f"{key} {name}".replace(" ", _NO_BREAK) for key, name, _ in self._of_use(case))
+        keys = self._usable_keys(case)
+        names = (f"{key} {name}".replace(" ", _NO_BREAK) for key, name, _ in keys)
         return [line.replace(_NO_BREAK, " ") for line in output.wrap(", ".join(names))]
 
-    def _legend(self, case: ReviewCase) -> _Next:
+    def _legend(self, case: ReviewCase) -> _NextStep:
         output.print_lines(self._key_lines(case))
-        return _Next.STAY
+        return _NextStep.STAY
 
-    def _explain_keys(self, case: ReviewCase) -> _Next:
-        for key, name, does in self._of_use(case):
+    def _explain_keys(self, case: ReviewCase) -> _NextStep:
+        for key, name, does in self._usable_keys(case):
             output.print_lines(output.wrap(f"{name}: {does}", f"{key:<4} "))
-        return _Next.STAY
+        return _NextStep.STAY
 
-    def _keep(self, case: ReviewCase) -> _Next:
-        return self._ruled(case, "kept out of the queue", keep(self.store, case))
+    def _keep(self, case: ReviewCase) -> _NextStep:
+        return self._record(case, "kept out of the queue", keep(self.store, case))
 
-    def _skip(self, case: ReviewCase) -> _Next:
-        return self._say(f"{path_text(case.path)}: skipped", _Next.FORWARD)
+    def _skip(self, case: ReviewCase) -> _NextStep:
+        return self._print_text(f"{path_text(case.path)}: skipped", _NextStep.FORWARD)
 
-    def _accept(self, case: ReviewCase) -> _Next:
+    def _accept(self, case: ReviewCase) -> _NextStep:
         if case.proposal is None:
             raise CanonError("nothing is proposed: press the number of the candidate that is right")
-        return self._ruled(case, "accepted", accept(self.store, case, self.config.rules))
+        return self._record(case, "accepted", accept(self.store, case, self.config.rules))
 
-    def _reject(self, case: ReviewCase) -> _Next:
+    def _reject(self, case: ReviewCase) -> _NextStep:
         _require_candidates(case)
-        kept = self.reasons.get(case.record.id, "")
+        earlier = self.reasons.get(case.record.id, "")
         reason = _ask(
-            "what is wrong (Ctrl-C: back)" if kept else "what is wrong (Enter: back)", kept
+            "what is wrong (Ctrl-C: back)" if earlier else "what is wrong (Enter: back)", earlier
         )
         if not reason:
-            return self._say("not rejected")
+            return self._print_text("not rejected")
         self.reasons[case.record.id] = reason
 
-        def right(text: str) -> _Next:
+        def right(text: str) -> _NextStep:
             return (
                 self._choose(case, text, reason)
                 if text
-                else self._ruled(case, "rejected", reject(self.store, case, reason))
+                else self._record(case, "rejected", reject(self.store, case, reason))
             )
 
         question = f"which is right ({_RECORD}; Enter: none of them)"
         return self._ask_until(question, right, "not rejected", takes_none=True)
 
-    def _not_this_recording(self, case: ReviewCase) -> _Next:
-        """Keep a file out of the queue and unwritten until its tags lead to another recording."""
+    def _not_this_recording(self, case: ReviewCase) -> _NextStep:
+        """Keep a file out of the queue, and unwritten, until its tags name another recording."""
         _require_candidates(case)
-        said = reject(self.store, case, "the file is not this recording")
-        return self._ruled(case, "not this recording: correct its tags", said)
+        result = reject(self.store, case, "the file is not this recording")
+        return self._record(case, "not this recording: correct its tags", result)
 
-    def _accept_folder(self, case: ReviewCase) -> _Next:
-        return self._accept_all(case, lambda one: one.path.parent == case.path.parent)
+    def _accept_folder(self, case: ReviewCase) -> _NextStep:
+        return self._accept_all(case, lambda other_case: other_case.path.parent == case.path.parent)
 
-    def _accept_equal(self, case: ReviewCase) -> _Next:
-        def reason(one: ReviewCase) -> str | None:
-            return one.problem or one.decision.rationale
+    def _accept_equal(self, case: ReviewCase) -> _NextStep:
+        def reason(other_case: ReviewCase) -> str | None:
+            return other_case.problem or other_case.decision.rationale
 
-        return self._accept_all(case, lambda one: reason(one) == reason(case))
+        return self._accept_all(case, lambda other_case: reason(other_case) == reason(case))
 
-    def _accept_all(self, case: ReviewCase, is_alike: Callable[[ReviewCase], bool]) -> _Next:
+    def _accept_all(self, case: ReviewCase, is_alike: Callable[[ReviewCase], bool]) -> _NextStep:
         if case.proposal is None:
             raise CanonError("nothing is proposed here")
-        kept = self.store.overrides.all()
-        queue = review_queue(self.store, kept, self.states, self.paths, self.skipped.decision)
-        alike = [one.case for one in queue if one.case.proposal and is_alike(one.case)]
-        for one in alike[:_PREVIEWED]:
-            title = one.labels.titles.get(one.proposal.crg_mbid) if one.proposal else None
+        stored = self.store.overrides.all()
+        queue = review_queue(self.store, stored, self.states, self.paths, self.skipped.decision)
+        alike = [item.case for item in queue if item.case.proposal and is_alike(item.case)]
+        for similar in alike[:_PREVIEWED]:
+            proposal = similar.proposal
+            title = similar.labels.titles.get(proposal.crg_mbid) if proposal else None
             output.print_lines(
-                output.wrap(f"{path_text(one.path)} -> {title or 'unknown'}", "  ", 4)
+                output.wrap(f"{path_text(similar.path)} -> {title or 'unknown'}", "  ", 4)
             )
-        more = f", {len(alike) - _PREVIEWED} of them not shown" if len(alike) > _PREVIEWED else ""
-        asked = f"accept {counted(len(alike), 'proposal')}{more}? (y, Enter: no)"
-        if (_ask(asked) or "").casefold() != "y":
-            return self._say("none accepted")
-        for one in alike:
+        hidden = len(alike) - _PREVIEWED
+        remainder = f", {hidden} of them not shown" if hidden > 0 else ""
+        question = f"accept {counted(len(alike), 'proposal')}{remainder}? (y, Enter: no)"
+        if (_ask(question) or "").casefold() != "y":
+            return self._print_text("none accepted")
+        for similar in alike:
             try:
-                self._ruled(one, "accepted", accept(self.store, one, self.config.rules))
+                self._record(similar, "accepted", accept(self.store, similar, self.config.rules))
             except StoreError:
                 raise
             except CanonError as error:
-                self._say(str(error))
-        return _Next.FORWARD
+                self._print_text(str(error))
+        return _NextStep.FORWARD
 
-    def _whole(self, case: ReviewCase) -> _Next:
+    def _show_everything(self, case: ReviewCase) -> _NextStep:
         lapsed = override_removed(case, self.store.overrides.all())
         verdict = case.question(self.config.rules)
         output.print_lines(case_lines(case, verdict, self.config, lapsed=lapsed, whole=True))
         return self._legend(case)
 
-    def _play(self, case: ReviewCase) -> _Next:
+    def _play(self, case: ReviewCase) -> _NextStep:
         """Play the file with `[review] player`, without a shell; wait until it ends."""
         words = shlex.split(self.config.review.player)
         if not words:
@@ -357,16 +370,16 @@ class Walk:
             raise CanonError(f"{words[0]!r} cannot be run: {error.strerror or error}") from error
         return self._legend(case)
 
-    def _back(self, case: ReviewCase) -> _Next:
-        if len(self.shown) < 2:  # noqa: PLR2004 (this one and one before it)
-            return self._say("this is the first")
+    def _back(self, case: ReviewCase) -> _NextStep:
+        if len(self.shown) < 2:  # noqa: PLR2004 (this case and the previous one)
+            return self._print_text("this is the first")
         self.shown.pop()
         self.again += [(case, False), (self.shown.pop(), True)]
-        return _Next.FORWARD
+        return _NextStep.FORWARD
 
     def _choose(
         self, case: ReviewCase, text: str, reason: str = "", *, there: bool = False
-    ) -> _Next:
+    ) -> _NextStep:
         """Take a candidate's number, a label, or the id or address of any record."""
         label = f"C{text}" if text.isdecimal() else text
         if re.fullmatch(r"C\d+(\.R\d+)?", label.upper()) and label.upper() not in case.labels.ids:
@@ -374,60 +387,58 @@ class Walk:
             raise CanonError(f"{label}: no such candidate; there is {labels}")
         crg, rr = read_record(self.config, case.labels, label)
         done = f"it came out on {label}" if there else f"{label} is right"
-        return self._named(case, done, PersonChoice(crg, rr), reason, there=there)
+        return self._save_choice(case, done, PersonChoice(crg, rr), reason, there=there)
 
-    def _pasted(self, case: ReviewCase, text: str) -> _Next:
+    def _pasted(self, case: ReviewCase, text: str) -> _NextStep:
         """Take an id or an address that was pasted in place of a key."""
         page = _PASTED.fullmatch(text)
         if page and page[1] == "recording":
-            return self._is_same(case, text)
+            return self._choose_recording(case, text)
         if page or MBID.fullmatch(text):
             return self._choose(case, text)
-        return self._say("no such key, id or address")
+        return self._print_text("no such key, id or address")
 
-    def _say_date(self, case: ReviewCase) -> _Next:
-        def keep_date(text: str) -> _Next:
+    def _ask_for_date(self, case: ReviewCase) -> _NextStep:
+        def keep_date(text: str) -> _NextStep:
             date = read_first_date(text, now_utc())
-            return self._named(case, f"{date} is right", PersonChoice(first_date=date))
+            return self._save_choice(case, f"{date} is right", PersonChoice(first_date=date))
 
         question = "when it first came out: YYYY, YYYY-MM or YYYY-MM-DD (Enter: back)"
-        return self._ask_until(question, keep_date, "no date is kept")
+        return self._ask_until(question, keep_date, "no date is stored")
 
-    def _say_where(self, case: ReviewCase) -> _Next:
+    def _ask_for_place(self, case: ReviewCase) -> _NextStep:
         question = f"where it first came out ({_RECORD}; Enter: back)"
-        return self._ask_until(
-            question, lambda text: self._choose(case, text, there=True), "no record is kept"
-        )
+        choose = partial(self._choose, case, there=True)
+        return self._ask_until(question, choose, "no record is stored")
 
-    def _say_same(self, case: ReviewCase) -> _Next:
+    def _ask_for_recording(self, case: ReviewCase) -> _NextStep:
         question = "the id or address of the recording that is the same (Enter: back)"
-        return self._ask_until(
-            question, lambda text: self._is_same(case, text), "no recording is kept"
-        )
+        choose = partial(self._choose_recording, case)
+        return self._ask_until(question, choose, "no recording is stored")
 
-    def _is_same(self, case: ReviewCase, text: str) -> _Next:
+    def _choose_recording(self, case: ReviewCase, text: str) -> _NextStep:
         same = options.read_mbid(text, "recording")
-        return self._named(case, f"it is the same as {same}", PersonChoice(same_as=same))
+        return self._save_choice(case, f"it is the same as {same}", PersonChoice(same_as=same))
 
     def _ask_until(
         self,
         question: str,
-        act: Callable[[str], _Next],
+        act: Callable[[str], _NextStep],
         otherwise: str,
         *,
         takes_none: bool = False,
-    ) -> _Next:
-        """Ask for a line until it can be acted on, or until the person goes back."""
+    ) -> _NextStep:
+        """Ask for a line until it works or the person goes back."""
         while (text := _ask(question)) or (takes_none and text == ""):
             try:
                 return act(text)
             except StoreError:
                 raise
             except CanonError as error:
-                self._say(str(error))
-        return self._say(otherwise)
+                self._print_text(str(error))
+        return self._print_text(otherwise)
 
-    def _named(
+    def _save_choice(
         self,
         case: ReviewCase,
         done: str,
@@ -435,22 +446,22 @@ class Walk:
         reason: str = "",
         *,
         there: bool = False,
-    ) -> _Next:
-        """Keep what a person says is right; what the evidence lacks is shown before."""
-        found, notes = name_records(
+    ) -> _NextStep:
+        """Store what a person says is right; show first what the evidence lacks."""
+        choice, notes = name_records(
             self.config, case.bundle, named, asks=True, force=False, there=there
         )
-        ruled = choose(self.store, case, found, reason, self.config.rules)
-        return self._ruled(case, done, replace(ruled, notes=(*notes, *ruled.notes)))
+        ruled = choose(self.store, case, choice, reason, self.config.rules)
+        return self._record(case, done, replace(ruled, notes=(*notes, *ruled.notes)))
 
     @property
     def _has_model(self) -> bool:
         return not why_no_model(self.config)
 
-    def _ask_model(self, case: ReviewCase) -> _Next:
-        """Ask the model about a case, and show it again with the answer unless that decides it."""
+    def _ask_model(self, case: ReviewCase) -> _NextStep:
+        """Ask the model about a case; show the case again unless the answer decides it."""
         llm = self.config.llm
-        self._say(f"asking {llm.model_id}; Ctrl-C: back")
+        self._print_text(f"asking {llm.model_id}; Ctrl-C: back")
         run = LazyRun(self.store, new_run("review", options.command_line()))
         pipeline = dataclasses.replace(
             rules_and_model(self.config, record=transcripts_folder(), on_event=_print_step),
@@ -461,57 +472,57 @@ class Walk:
         try:
             decision = ask_model(self.store, case, pipeline, run)
         except KeyboardInterrupt:
-            return self._say("stopped; nothing is kept")
+            return self._print_text("stopped; nothing is stored")
         self.shown.pop()
         latest = self.store.decisions.latest(case.record.path)
         answered = review_case(self.store, latest, case.files) if latest else case
         if not is_waiting(self.store, answered, self.states):
             because = f"{decision.state}: {decision.rationale or 'no reason was given'}"
-            return self._say(f"{path_text(case.path)}: {because}", _Next.FORWARD)
+            return self._print_text(f"{path_text(case.path)}: {because}", _NextStep.FORWARD)
         self.heads[answered.record.id] = self.heads.get(case.record.id, "again")
         self.again.append((answered, False))
-        return _Next.FORWARD
+        return _NextStep.FORWARD
 
-    def _transcript(self, case: ReviewCase) -> _Next:
+    def _transcript(self, case: ReviewCase) -> _NextStep:
         for event in read_case_transcript(self.store, case):
             output.print_lines(progress.event_lines(event))
         return self._legend(case)
 
-    def _addresses(self, case: ReviewCase) -> _Next:
-        for each in case.rows:
-            page = musicbrainz_page("release-group", each.release_group)
-            output.print_lines([f"{each.label:<4} {page}"])
+    def _addresses(self, case: ReviewCase) -> _NextStep:
+        for row in case.rows:
+            page = musicbrainz_page("release-group", row.release_group)
+            output.print_lines([f"{row.label:<4} {page}"])
         sources = (fact.source for fact in (case.result.facts if case.result else ()))
         output.print_lines(f"fact {source}" for source in dict.fromkeys(filter(None, sources)))
         pages = mending_pages(case, case.question(self.config.rules))
-        output.print_lines(f"to mend: {page}" for page in pages)
+        output.print_lines(f"fix at: {page}" for page in pages)
         return self._legend(case)
 
-    def _given_on(self, case: ReviewCase) -> _Given | None:
-        of_case = (one for one in reversed(self.done) if one.case.record.id == case.record.id)
-        return next(of_case, None)
+    def _verdict_on(self, case: ReviewCase) -> _WalkVerdict | None:
+        verdicts = {verdict.case.record.id: verdict for verdict in self.done}
+        return verdicts.get(case.record.id)
 
-    def _undo(self, case: ReviewCase | None) -> _Next:
+    def _undo(self, case: ReviewCase | None) -> _NextStep:
         if not self.done:
-            return self._say("no verdict was given since you began")
-        given = (case and self._given_on(case)) or self.done[-1]
-        is_unchanged = self.store.verdicts.take_back(given.saved)
-        self.done = [one for one in self.done if one is not given]
+            return self._print_text("there is no verdict to undo")
+        verdict = (case and self._verdict_on(case)) or self.done[-1]
+        is_unchanged = self.store.verdicts.take_back(verdict.saved)
+        self.done = [earlier for earlier in self.done if earlier is not verdict]
         if not is_unchanged:
-            path = path_text(given.case.path)
-            return self._say(f"{path}: its verdict was changed since, so nothing is taken back")
-        if case and case.record.id != given.case.record.id:
+            reason = "its verdict was changed since, so nothing is taken back"
+            return self._print_text(f"{path_text(verdict.case.path)}: {reason}")
+        if case and case.record.id != verdict.case.record.id:
             self.again.append((case, False))
-        self.again.append((given.case, True))
-        said = f"taken back, to look at again: {path_text(given.case.path)}"
-        return self._say(said, _Next.FORWARD)
+        self.again.append((verdict.case, True))
+        text = f"taken back, to look at again: {path_text(verdict.case.path)}"
+        return self._print_text(text, _NextStep.FORWARD)
 
-    def _ruled(self, case: ReviewCase, done: str, ruled: VerdictResult) -> _Next:
-        self.done.append(_Given(case, done, ruled.saved))
-        output.print_lines(ruled_lines(case, done, ruled))
-        return _Next.FORWARD
+    def _record(self, case: ReviewCase, done: str, ruled: VerdictResult) -> _NextStep:
+        self.done.append(_WalkVerdict(case, done, ruled.saved))
+        output.print_lines(verdict_lines(case, done, ruled))
+        return _NextStep.FORWARD
 
-    def _say(self, text: str, then: _Next = _Next.STAY) -> _Next:
+    def _print_text(self, text: str, then: _NextStep = _NextStep.STAY) -> _NextStep:
         output.print_lines(output.wrap(text))
         return then
 
@@ -522,7 +533,7 @@ def _print_step(event: AnyEvent) -> None:
 
 
 def _require_candidates(case: ReviewCase) -> None:
-    """Raise `CanonError` where nothing was found that could be wrong."""
+    """Raise `CanonError` if no candidate was found."""
     if not (case.rows or case.proposal):
         raise CanonError("no candidate was found: k keeps it out of the queue, s skips it")
 
@@ -530,7 +541,7 @@ def _require_candidates(case: ReviewCase) -> None:
 def _ask(question: str, default: str = "") -> str | None:
     """Ask for a line; return `None` for Ctrl-C."""
     try:
-        said: str = click.prompt(question, default=default, show_default=bool(default))
+        answer: str = click.prompt(question, default=default, show_default=bool(default))
     except click.Abort:
         return None
-    return output.one_line(said)
+    return output.one_line(answer)

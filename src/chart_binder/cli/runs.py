@@ -1,4 +1,4 @@
-"""`canon runs`: what earlier calls did, cost and left undone; and the text of a batch's results."""
+"""`canon runs`: what earlier calls did and cost; and the results of a batch as text."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ _LABEL_WIDTH = 13
 _STATES = {
     "error": "",
     "review": ", a proposal waits",
-    "undecided": ", a fact is missing",
+    "undecided": ", a fact is missing (`canon review` shows which)",
     "unmatched": ", no recording was found",
     "unreadable": ", no audio that can be read",
     "decided": "",
 }
-"""What is said of each state, in the order of what needs doing."""
+"""What follows the count of each state, in the order of what needs doing."""
 _OUTCOMES = {state: state for state in map(str, State)} | WORDS
 _DECIDED_BY = {"rules": "by rules", "llm": "by a model", "override": "by a person"}
 _MAX_ERRORS, _MAX_UNWRITTEN = 10, 3
@@ -68,29 +68,29 @@ def runs() -> None:
 
 @runs.command("list")
 @options.option("--command NAME", "Only runs of this command: batch, write.", into="named")
-@options.option("--limit N", "List at most so many (20).", type=click.IntRange(1), default=20)
+@options.option("--limit N", "List at most this many (20).", type=click.IntRange(1), default=20)
 @options.pass_session
 def list_runs(session: options.Session, named: str | None, limit: int) -> int:
     """List the runs, the newest first; times are local.
 
-    A run without an end still goes on, or was killed.
+    A run without an end is still going on, or was killed.
 
-    Exit status: 0, or 1 where the store's record of a run is damaged.
+    Exit status: 0, or 1 if the stored record of a run is damaged.
     """
     skipped = output.SkippedRecords()
     with session.open_store() as store:
-        found = store.runs.newest(limit, named, skipped.record)
+        records = store.runs.newest(limit, named, skipped.record)
     # The measures are needed only for the time of a run that has no end.
     summaries = [
         RunSummary.of(run, None if run.ended_at_utc else _measures(run, skipped.record))
-        for run in found
+        for run in records
     ]
     of = f" of `canon {path_text(named)}`" if named else ""
     if not session.as_json:
         output.print_lines([LIST_HEADER if summaries else f"no runs{of} are stored"])
     for summary in summaries:
         session.show(_summary_object(summary), list_lines(summary))
-    newest = output.canon_call("runs", "show", found[0].id) if found else "canon decide FOLDER"
+    newest = output.canon_call("runs", "show", records[0].id) if records else "canon decide FOLDER"
     output.print_next(newest)
     return skipped.status
 
@@ -102,27 +102,27 @@ def list_runs(session: options.Session, named: str | None, limit: int) -> int:
 )
 @options.pass_session
 def show(session: options.Session, run: str | None, metrics: str | None) -> int:
-    """Show the last run, or one by its id or how that begins.
+    """Show the last run, or the one whose id is or begins with RUN.
 
-    Exit status: 0, or 1 where the store's record of what it cost is damaged.
+    Exit status: 0, or 1 if the stored record of its cost is damaged.
     """
     skipped = output.SkippedRecords()
     with session.open_store() as store:
-        found = _run_named(store, run)
-        written = store.journal.counts(found.id)
-        decisions = store.decisions.count_of_run(found.id)
+        record = _run_named(store, run)
+        write_counts = store.journal.counts(record.id)
+        decisions = store.decisions.count_of_run(record.id)
     if metrics:
-        measures = _measures(found)
+        measures = _measures(record)
         if measures is None:
-            raise CanonError(f"the run {found.id} has no metrics: only `canon batch` takes them")
+            raise CanonError(f"the run {record.id} has no metrics: only `canon batch` takes them")
         as_json = metrics == "json"
-        text = metrics_json(found, measures) if as_json else prometheus_text(found, measures)
+        text = metrics_json(record, measures) if as_json else prometheus_text(record, measures)
         click.echo(text, nl=as_json)
         return 0
-    summary = RunSummary.of(found, _measures(found, skipped.record))
-    writes = {state.value: written[state] for state in WriteState if state in written}
-    more = {"measures": summary.measures, "decisions": decisions, "writes": writes}
-    session.show(_summary_object(summary) | more, run_lines(summary, decisions, written))
+    summary = RunSummary.of(record, _measures(record, skipped.record))
+    writes = {state.value: write_counts[state] for state in WriteState if state in write_counts}
+    details = {"measures": summary.measures, "decisions": decisions, "writes": writes}
+    session.show(_summary_object(summary) | details, run_lines(summary, decisions, write_counts))
     output.print_next(_call_after(summary))
     return skipped.status
 
@@ -134,17 +134,17 @@ def _run_named(store: "Store", name: str | None) -> RunRecord:
             return last
         raise CanonError("no runs are stored; `canon decide FOLDER` makes the first one")
     exact = store.runs.get(name)
-    found = (exact,) if exact else store.runs.beginning_with(name.lower())
-    if not found:
-        raise CanonError(f"no run {path_text(name)!r} is kept; see `canon runs list`")
-    if len(found) > 1:
-        ids = ", ".join(run.id for run in found)
-        raise CanonError(f"several runs begin with {path_text(name)!r}: {ids} are the last of them")
-    return found[0]
+    matches = (exact,) if exact else store.runs.beginning_with(name.lower())
+    if not matches:
+        raise CanonError(f"there is no run {path_text(name)!r}; see `canon runs list`")
+    if len(matches) > 1:
+        ids = ", ".join(run.id for run in matches)
+        raise CanonError(f"several runs begin with {path_text(name)!r}; the last are {ids}")
+    return matches[0]
 
 
 def _measures(run: RunRecord, damaged: Callable[[str], object] | None = None) -> Measures | None:
-    """Return what a run cost; a damaged record calls `damaged`, or raises `CanonError`."""
+    """Return the cost of a run; report a damaged record to `damaged`, or raise `CanonError`."""
     try:
         return decode_json(run.measures, Measures) if run.measures is not None else None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -167,7 +167,7 @@ def _summary_object(summary: "RunSummary") -> dict[str, object]:
 
 
 def file_result(file: "FileResult") -> dict[str, object]:
-    """Return what is printed of a file of a batch as JSON: as `canon decide` has it, and more."""
+    """Return the JSON object of a file of a batch: that of `canon decide`, and more."""
     fields: dict[str, object] = dict(decision_object(file.decision))
     if file.resumed:
         fields["resumed"] = True
@@ -178,7 +178,7 @@ def file_result(file: "FileResult") -> dict[str, object]:
 
 
 def log_fields(file: "FileResult") -> dict[str, object]:
-    """Return what is logged of a file when it is finished."""
+    """Return the log fields of a finished file."""
     decision = file.decision
     fields = {
         "path": path_text(file.path),
@@ -194,107 +194,109 @@ def log_fields(file: "FileResult") -> dict[str, object]:
 
 
 def summary_lines(result: "BatchResult", what_next: str, *, is_dry: bool) -> Iterator[str]:
-    """Yield the summary of a batch; `what_next` is added where it was stopped."""
-    found = result.measures
-    yield headline(found)
+    """Yield the summary of a batch; `what_next` says how a stopped one goes on."""
+    measures = result.measures
+    yield headline(measures)
     if result.stopped:
         yield f"stopped: {result.stopped}; {what_next}"
-    yield from measure_lines(found)
-    if any(count > 1 for count in (*found.errors.values(), *found.unwritten.values())):
-        yield from summary_line("", "(`--report FILE` has every one of them)")
+    yield from measure_lines(measures)
+    if any(count > 1 for count in (*measures.errors.values(), *measures.unwritten.values())):
+        yield from summary_line("", "(`--report FILE` has all of them)")
     if is_dry:
-        yield from summary_line("run", "dry run: nothing was kept or written")
+        yield from summary_line("run", "dry run: nothing was stored or written")
         return
     yield from summary_line("run", f"{result.run_id} (`canon runs show` has it all)")
 
 
-def headline(found: Measures) -> str:
-    """Return what a run came to in a sentence: how many tracks are older than their tags say."""
-    if not found.files:
+def headline(measures: Measures) -> str:
+    """Return the result of a run in a sentence: how many tracks are older than their tags say."""
+    if not measures.files:
         return "no audio file was found"
-    if found.states.get("error") == found.files:
+    if measures.states.get("error") == measures.files:
         return "nothing was decided"
-    tracks = counted(found.files, "track")
-    if found.earlier == 1:
+    tracks = counted(measures.files, "track")
+    if measures.earlier == 1:
         return f"1 of {tracks} is older than its tags say"
-    if found.earlier:
-        return f"{found.earlier:,} of {tracks} are older than their tags say"
-    is_one = found.files == 1
-    if found.first_releases.get("certain"):
+    if measures.earlier:
+        return f"{measures.earlier:,} of {tracks} are older than their tags say"
+    is_one = measures.files == 1
+    if measures.first_releases.get("certain"):
         return f"{tracks}, {'not' if is_one else 'none of them'} older than its tags say"
     return f"{tracks}, {'without' if is_one else 'none of them with'} a certain first year"
 
 
-def next_call(found: Measures, paths: Sequence[str]) -> str:
-    """Return the next command: to write the tags of `paths`, else to review what waits."""
-    if found.earlier and paths and not found.tags:
+def next_call(measures: Measures, paths: Sequence[str]) -> str:
+    """Return the next command: write the tags of `paths`, or review what waits."""
+    if measures.earlier and paths and not measures.tags:
         return output.canon_call("write", *paths)
     if (
-        found.tags.get("refused")
-        or found.years_proposed
-        or any(map(found.states.get, WAITING_STATES))
+        measures.tags.get("refused")
+        or measures.years_proposed
+        or any(map(measures.states.get, WAITING_STATES))
     ):
         return output.canon_call("review")
-    return output.canon_call("doctor") if found.causes.keys() & _SERVICES else ""
+    return output.canon_call("doctor") if measures.causes.keys() & _SERVICES else ""
 
 
-def measure_lines(found: Measures) -> Iterator[str]:
-    """Yield what a run came to: states in the order of what needs doing, failures, tags, costs."""
+def measure_lines(measures: Measures) -> Iterator[str]:
+    """Yield the result of a run: states in the order of what needs doing, failures, tags, costs."""
     for state, words in _STATES.items():
-        if count := found.states.get(state):
-            more = _about_errors(found) if state == "error" else words
-            if state == "decided" and found.decided_by:
-                more = f" ({output.count_text(found.decided_by, _DECIDED_BY)})"
-            yield from summary_line(state, f"{count:,}{more}")
-    certain = f"{found.first_releases.get('certain', 0):,} of a certain year"
-    if found.certain_undecided:
-        certain += f" ({found.certain_undecided:,} of them undecided between release groups)"
-    if count := found.first_releases.get("uncertain"):
+        if count := measures.states.get(state):
+            note = _about_errors(measures) if state == "error" else words
+            if state == "decided" and len(measures.decided_by) > 1:
+                note = f" ({output.count_text(measures.decided_by, _DECIDED_BY)})"
+            yield from summary_line(state, f"{count:,}{note}")
+    certain = f"{measures.first_releases.get('certain', 0):,} of a certain year"
+    if measures.certain_undecided:
+        certain += f" ({measures.certain_undecided:,} of them undecided between release groups)"
+    if count := measures.first_releases.get("uncertain"):
         certain += f", {count:,} of an uncertain one"
-    if found.years_proposed:
-        certain += f"; {found.years_proposed:,} proposed by a model, for you to accept"
-    yield from summary_line("first release", certain if found.first_releases else "")
-    yield from summary_line("tags", output.count_text(found.tags, WORDS))
-    yield from _reasons("not written", found, found.unwritten, _MAX_UNWRITTEN)
-    yield from summary_line("failures", output.count_text(_failures(found), _CAUSES))
-    yield from _reasons("reasons", found, found.errors, _MAX_ERRORS)
-    yield from summary_line("files", _files_text(found) if found.files else "")
+    if measures.years_proposed:
+        certain += f"; {measures.years_proposed:,} proposed by a model, for you to accept"
+    yield from summary_line("first release", certain if measures.first_releases else "")
+    yield from summary_line("tags", output.count_text(measures.tags, WORDS))
+    yield from _reasons("not written", measures, measures.unwritten, _MAX_UNWRITTEN)
+    yield from summary_line("failures", output.count_text(_failures(measures), _CAUSES))
+    yield from _reasons("reasons", measures, measures.errors, _MAX_ERRORS)
+    yield from summary_line("files", _files_text(measures) if measures.files else "")
     spent = (counted(count, *_SPENT.get(name, (name, name)))
-             for name, count in found.spent.items() if count)  # fmt: skip
+             for name, count in measures.spent.items() if count)  # fmt: skip
     yield from summary_line("spent", ", ".join(spent))
 
 
-def _failures(found: Measures) -> Mapping[str, int]:
-    """Return the causes of errors; those of unmatched and unreadable files are no failures."""
-    counts = {name: count for name, count in found.causes.items() if name not in _UNMATCHED}
+def _failures(measures: Measures) -> Mapping[str, int]:
+    """Return the causes of errors, without those of unmatched and unreadable files."""
+    counts = {name: count for name, count in measures.causes.items() if name not in _UNMATCHED}
+    if counts.keys() == {"file"} and len(measures.errors) == 1:
+        return {}  # the reason says it
     if "file" in counts:
-        counts["file"] -= found.states.get(State.UNREADABLE, 0)
+        counts["file"] -= measures.states.get(State.UNREADABLE, 0)
     return {name.replace("_", " "): count for name, count in counts.items() if count > 0}
 
 
-def _files_text(found: Measures) -> str:
-    files = f"{found.files:,} in {output.duration(found.seconds)}"
-    if found.seconds > 1 and found.files:
-        files += f", {output.rate_text(found.files / found.seconds)}"
-    if found.resumed:
-        files += f", {found.resumed:,} decided before"
-    if found.unsaved:
-        files += f", {found.unsaved:,} with an earlier decision, which is kept"
+def _files_text(measures: Measures) -> str:
+    files = f"{measures.files:,} in {output.duration(measures.seconds)}"
+    if measures.seconds > 1 and measures.files:
+        files += f", {output.rate_text(measures.files / measures.seconds)}"
+    if measures.resumed:
+        files += f", {measures.resumed:,} unchanged since an earlier run"
+    if measures.unsaved:
+        files += f", {measures.unsaved:,} with an earlier decision"
     return files
 
 
-def _about_errors(found: Measures) -> str:
-    later = sum(found.causes.get(cause, 0) for cause in _MAY_SUCCEED_LATER)
-    folders = counted(found.folders, "folder") if found.folders else ""
+def _about_errors(measures: Measures) -> str:
+    later = sum(measures.causes.get(cause, 0) for cause in _MAY_SUCCEED_LATER)
+    folders = counted(measures.folders, "folder") if measures.folders else ""
     return (f"; {later:,} may succeed later" if later else "") + (
         f"; {folders} among them, which files do not count" if folders else ""
     )
 
 
-def _reasons(label: str, found: Measures, counts: Mapping[str, int], most: int) -> Iterator[str]:
+def _reasons(label: str, measures: Measures, counts: Mapping[str, int], most: int) -> Iterator[str]:
     texts = []
     for why, count in list(counts.items())[:most]:
-        path = found.examples.get(why)
+        path = measures.examples.get(why)
         where = "" if path is None or PurePath(path).name in why else f"{path}: "
         alike = f" (and {counted(count - 1, 'other')} alike)" if count > 1 else ""
         texts.append(f"{where}{why}{alike}")
@@ -308,7 +310,7 @@ summary_line = partial(output.labelled, width=_LABEL_WIDTH + 1, indent=0)
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """A run, how it ended in words, and how long it took in seconds, if that is known."""
+    """A run with how it ended in words, and its time in seconds if that is known."""
 
     run: RunRecord
     measures: Measures | None
@@ -317,7 +319,7 @@ class RunSummary:
 
     @classmethod
     def of(cls, run: RunRecord, measures: Measures | None) -> "RunSummary":
-        """Return the summary of a run and, where they are known, of what it cost."""
+        """Return the summary of a run and its measures, if they are known."""
         if run.ended_at_utc is None or run.status is None:
             return cls(run, measures, "no end", measures.seconds if measures else None)
         begun, ended = map(datetime.fromisoformat, (run.started_at_utc, run.ended_at_utc))
@@ -326,12 +328,12 @@ class RunSummary:
 
     @property
     def call(self) -> str:
-        """The command with its arguments, as a shell takes it."""
+        """The command with its arguments, quoted for a shell."""
         return output.canon_call(*self.run.command.split(), *self.run.arguments)
 
     @property
     def has_no_end(self) -> bool:
-        """Whether the run was killed, interrupted or stopped, or still goes on."""
+        """Whether the run was killed, interrupted or stopped, or is still going on."""
         stopped = self.measures.stopped if self.measures else None
         return stopped is not None or self.run.status in _CUT_SHORT
 
@@ -340,7 +342,7 @@ LIST_HEADER = _GAP.join(map(output.fit, ("RUN", "STARTED", "TOOK", "ENDED"), _CO
 
 
 def list_lines(summary: RunSummary) -> Iterator[str]:
-    """Yield a row of columns, then files and command of the run, cut at a terminal's edge."""
+    """Yield a row of columns, then the files and the command, cut at the terminal's edge."""
     run = summary.run
     took = "" if summary.seconds is None else output.duration(summary.seconds)
     cells = map(output.fit, (run.id, local_time(run.started_at_utc), took, summary.ended), _COLUMNS)
@@ -351,9 +353,9 @@ def list_lines(summary: RunSummary) -> Iterator[str]:
 
 
 def run_lines(
-    summary: RunSummary, decisions: int, written: Mapping[WriteState, int]
+    summary: RunSummary, decisions: int, writes: Mapping[WriteState, int]
 ) -> Iterator[str]:
-    """Yield all that is known of a run, which kept `decisions`, and has `written` by state."""
+    """Yield a run in full, with the number of its decisions and its writes by state."""
     run = summary.run
     yield from summary_line("run", run.id)
     yield f"{'command':<{_LABEL_WIDTH}}  {summary.call}"  # to be copied as a whole
@@ -369,39 +371,39 @@ def run_lines(
     else:
         yield from summary_line("files", output.count_text(run.counts, _OUTCOMES))
     yield from summary_line("kept", counted(decisions, "decision") if decisions else "")
-    yield from summary_line("journal", output.count_text(written, _WRITES))
-    yield from summary_line("undo", f"canon undo {run.id}" if written.get(WriteState.DONE) else "")
+    yield from summary_line("journal", output.count_text(writes, _WRITES))
+    yield from summary_line("undo", f"canon undo {run.id}" if writes.get(WriteState.DONE) else "")
 
 
 def _end(summary: RunSummary) -> str:
     run, took = summary.run, output.duration(summary.seconds or 0)
     if run.ended_at_utc is None:
         last = f"; it was last seen {took} after its start" if summary.seconds else ""
-        return f"it still goes on, or was killed{last}"
+        return f"it is still going on, or was killed{last}"
     after = f", after {took}" if summary.seconds is not None else ""
     return f"{local_time(run.ended_at_utc)}{after}: {summary.ended} (exit status {run.status})"
 
 
-def _costs(found: Measures) -> Iterator[str]:
+def _costs(measures: Measures) -> Iterator[str]:
     rows = []
-    for name, cost in found.stages.items():
+    for name, cost in measures.stages.items():
         mean = f"{cost.seconds / cost.files * 1000:,.1f} ms each" if cost.files else ""
         rows.append((name, counted(cost.files, "file ", "files"), f"{cost.seconds:,.1f} s", mean))
     stages = output.table(rows, has_head=False)
     yield from output.labelled_list("stages", stages, _LABEL_WIDTH + 1, 0)
     label = "slowest"
-    for file in found.slowest:
+    for file in measures.slowest:
         yield f"{label:<{_LABEL_WIDTH}}  {file.seconds:>7,.1f} s  {path_text(file.path)}"
         label = ""
 
 
 def _call_after(summary: RunSummary) -> str:
-    """Return the next step after a batch: the same call where files are left, else what it says."""
-    run, found = summary.run, summary.measures
+    """Return the next step after a batch: the same call if files are left."""
+    run, measures = summary.run, summary.measures
     paths = [argument for argument in run.arguments if not argument.startswith("-")]
     if run.command != "batch" or not paths:
         return ""
-    has_failures = found and any(cause not in _NOT_TRIED_AGAIN for cause in found.causes)
+    has_failures = measures and any(cause not in _NOT_TRIED_AGAIN for cause in measures.causes)
     if summary.has_no_end or has_failures:
         return summary.call
-    return next_call(found, paths) if found else ""
+    return next_call(measures, paths) if measures else ""

@@ -1,4 +1,4 @@
-"""`canon init`: asks for what canon needs to know, tests it, and writes the configuration file."""
+"""`canon init`: ask for the settings that canon needs, test them, and write the configuration."""
 
 import json
 import os
@@ -21,7 +21,7 @@ _SEARCH, _SEARCH_URL = "llm.searxng.enabled", "llm.searxng.url"
 _QUESTIONS = {
     "musicbrainz.contact": "Your e-mail or web address, which MusicBrainz asks for",
     "llm.enabled": "May a language model look into what the rules leave open?",
-    "llm.provider": "The kind of its server; openai is any of OpenAI's format",
+    "llm.provider": "The kind of its server; openai is any that speaks OpenAI's protocol",
     "llm.base_url": "The address of the server",
     "llm.model_id": "The name of the model there",
     _SEARCH_URL: f"The address of SearXNG; {_NONE}: the model searches Wikipedia alone",
@@ -31,24 +31,24 @@ _STEPS = (
     ("model", ("llm.enabled", "llm.provider", "llm.base_url", "llm.model_id")),
     ("search", (_SEARCH_URL,)),
 )
-"""The keys of each step, and the service that is tested after it."""
+"""The service tested after each step, and the keys of the step."""
 
 
 @click.command("init")
-@options.flag("-y", "--yes", "Ask nothing: take the defaults, or what your file says.")
+@options.flag("-y", "--yes", "Ask nothing: use the defaults, or the values in your file.")
 @options.flag("--dry-run", "Write nothing.")
 @options.pass_session
 def init(session: options.Session, yes: bool, dry_run: bool) -> int:
-    """Ask what canon needs to know, test each service, and write your configuration file.
+    """Ask for the settings that canon needs, test each service, and write your configuration file.
 
-    Of a file that is there, only what you answer in another way is changed, after a question; its
-    other keys and its comments stay.
+    In an existing file only the answers that differ are changed, after a question; other keys and
+    comments stay.
 
-    Exit status: as of canon doctor, 0, 3 something optional does not answer, 1 something needed
-    does not; also 1 the file cannot be written, 2 it is not valid, or nobody can be asked.
+    Exit status: 0, 3 something optional does not answer, 1 something needed does not or the file
+    cannot be written, 2 the file is not valid, or there is no terminal for questions.
     """
     if not (yes or sys.stdin.isatty()):
-        raise UsageError("questions need a terminal; --yes takes the defaults without any")
+        raise UsageError("init asks questions, so it needs a terminal; --yes accepts every default")
     path = settings_path(session)
     text, status = text_of(path), 0
     config = checked(text, path).config
@@ -62,27 +62,27 @@ def init(session: options.Session, yes: bool, dry_run: bool) -> int:
             new = with_values(text, values, path)
             config = load_settings(path, os.environ, session.flags, new).config
             (finding,) = findings(config, only=name)
-            found = show_finding(session, finding)
+            finding_status = show_finding(session, finding)
             if yes or finding.is_well or not click.confirm("Answer again?", err=True):
                 break
-        status = output.worst(status, found)
+        status = output.worst(status, finding_status)
     if path.exists():
         values = {key: value for key, value in values.items() if value != before[key]}
     _write(session, path, values, asks=not yes, is_dry=dry_run)
     return status
 
 
-def _answers(keys: tuple[str, ...], known: Mapping[str, Any], *, asks: bool) -> dict[str, Any]:
-    """Ask for keys; what is known is the default. No `llm.enabled` ends the questions."""
+def _answers(keys: tuple[str, ...], defaults: Mapping[str, Any], *, asks: bool) -> dict[str, Any]:
+    """Ask for the values of keys; a no to `llm.enabled` ends the questions."""
     answers: dict[str, Any] = {}
     for key in keys:
-        default = known[key]
-        if key == _SEARCH_URL and not known[_SEARCH]:
+        default = defaults[key]
+        if key == _SEARCH_URL and not defaults[_SEARCH]:
             default = ""
         answers[key] = _ask(key, default) if asks else default
         if key == _SEARCH_URL:
             answers[_SEARCH] = bool(answers[key])
-            answers[key] = answers[key] or known[key]
+            answers[key] = answers[key] or defaults[key]
         if answers[key] is False:
             break
     return answers
@@ -97,7 +97,7 @@ def _ask(key: str, default: Any) -> Any:
         if answer == _NONE and key in ("musicbrainz.contact", _SEARCH_URL):
             return ""
         if key == "llm.provider" and answer not in installed:
-            raise click.UsageError(f"found {answer!r}; installed are {', '.join(installed)}")
+            raise click.UsageError(f"{answer!r} is not one of {', '.join(installed)}")
         try:
             return read_value(key.split("."), answer, "")
         except ConfigError as error:
@@ -109,7 +109,7 @@ def _ask(key: str, default: Any) -> Any:
 def _write(
     session: options.Session, path: Path, values: Mapping[str, Any], *, asks: bool, is_dry: bool
 ) -> None:
-    """Write the file with these keys, if there are any and nobody says no."""
+    """Write the values into the file, if there are any and the person agrees."""
     text = text_of(path)
     new = with_values(text, values, path)
     checked(new, path)

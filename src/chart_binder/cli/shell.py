@@ -1,4 +1,4 @@
-"""`canon completion` and `canon man`: what shells and `man` show of the commands' own help."""
+"""`canon completion` and `canon man`: the help of the commands for shells and for `man`."""
 
 import inspect
 import re
@@ -50,7 +50,7 @@ def _page(root: click.Command) -> Iterator[str]:
     yield ".SH DESCRIPTION"
     yield from _paragraphs(root.help)
     yield ".SH OPTIONS"
-    yield "Every command takes them, too, but for --version."
+    yield "Every command takes them too, except --version."
     common = dict(_records(context))
     yield from _terms(common)
     yield ".SH COMMANDS"
@@ -101,6 +101,6 @@ def _paragraphs(text: str | None) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Return text as one line of roff, in which no letter has a meaning."""
+    """Return text as one line of roff, escaped."""
     line = " ".join(text.replace("\b", "").split()).replace("\\", r"\e").replace("-", r"\-")
     return rf"\&{line}" if line.startswith((".", "'")) else line

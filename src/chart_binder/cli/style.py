@@ -1,6 +1,6 @@
-"""Colour: which words of a printed line get which style, and where lines are coloured at all.
+"""Colour: the words of a printed line that get a style, and the streams that show it.
 
-Lines are coloured when they are printed, after they were wrapped: what makes them knows no style.
+Lines are coloured when they are printed, after wrapping; the code that makes them knows no style.
 """
 
 import os
@@ -20,9 +20,9 @@ _STATES = {
 }
 """The colour of each state."""
 _STYLED = re.compile(
-    r"https?://\S+"  # no date within
+    r"https?://\S+"  # addresses stay plain
     r"|(?<=  )(?P<before>(?:(?!  |; ).){1,40}?) -> (?P<after>.+)"
-    # A state or a bare year is a label or a cell; within a sentence it is a word or a number.
+    # States and bare years count only as labels or cells, not within sentences.
     rf"|(?:^ *|(?<=  )|(?<=: ))(?P<state>{'|'.join(_STATES)})(?=  |:|,|$)"
     r"|(?P<date>(?<![\w/-])(?:1[89]|20)\d\d-\d\d(?:-\d\d)?(?![\w-])"
     r"|(?:^ *|(?<=  )|(?<=\()|(?<=released ))(?:1[89]|20)\d\d(?=  |\)|,| or earlier|\?|$))"
@@ -31,12 +31,12 @@ _wanted: ContextVar[str] = ContextVar("colour", default="auto")
 
 
 def choose_colour(when: str) -> None:
-    """Colour lines of this call `always`, `never`, or `auto`: on terminals."""
+    """Colour the lines of this call `always`, `never`, or `auto`: on terminals only."""
     _wanted.set(when)
 
 
 def is_coloured(*, err: bool) -> bool:
-    """Tell whether lines on a stream are coloured; `NO_COLOR` (no-color.org) says no for `auto`."""
+    """Return whether a stream is coloured; for `auto`, `NO_COLOR` (no-color.org) turns it off."""
     if _wanted.get() != "auto":
         return _wanted.get() == "always"
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
@@ -45,7 +45,7 @@ def is_coloured(*, err: bool) -> bool:
 
 
 def coloured(line: str) -> str:
-    """Return a line with its states, its dates and its changes in colour."""
+    """Return a line with its states, dates and changes in colour."""
     return _STYLED.sub(_styled, line)
 
 

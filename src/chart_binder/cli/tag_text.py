@@ -1,4 +1,4 @@
-"""Changes of tags as text: a line for each album, what its files share, and what differs."""
+"""Changes of tags as text: a heading for each album, what its files share, and what differs."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,9 +32,9 @@ WORDS = {
 UNDO_WORDS = WORDS | {WriteStatus.PLANNED: "would be put back", WriteStatus.REFUSED: "not changed"}
 Words = Mapping[WriteStatus, str]
 
-_INDENT, _LABEL_WIDTH = 2, 18
+_INDENT, _LABEL_WIDTH = 2, 22
 _IN_PARTS = frozenset({"track", "disc"})
-"""Fields whose keys hold a number or a total each."""
+"""Fields whose keys each hold a number or a total."""
 _NONE = "(none)"
 _CHANGED = (WriteStatus.PLANNED, WriteStatus.WRITTEN, WriteStatus.UNDONE)
 _MAX_NAMES = 3
@@ -50,27 +50,27 @@ _LABELS = {
     "note_release_group_mbid": "note: group", "note_release_mbid": "note: release",
     "note_album": "note: album", "note_original_date": "note: first date",
     "note_uncertain_date": "note: uncertain",
-    "decision_trace": "decision trace",
+    "decision_trace": "note by canon",
 }  # fmt: skip
 
 Entry = tuple[str, str]
 
 
 def album_of(report: WriteReport) -> AlbumKey:
-    """Return the album that a file is of, by its tags where they were read."""
+    """Return the album of a file, by its tags if they were read."""
     return report.file.album if report.file else album_key(Path(absolute_path(report.path)), {})
 
 
 def headline(
     counts: Mapping[WriteStatus, int], partial: Mapping[str, int], words: Words, goal: WriteStatus
 ) -> str:
-    """Return how many files reached a goal, and of how many something else is to be said."""
+    """Return how many files reached a goal, and the counts of other outcomes."""
     files = sum(counts.values())
     if not files:
-        return "no audio file was there"
+        return "no audio file was found"
     others = {status: count for status, count in counts.items()
               if status not in (goal, WriteStatus.UNCHANGED)}  # fmt: skip
-    beside = (f"{count:,} {how}" for how, count in partial.items())
+    beside = (f"{count:,} of them {how}" for how, count in partial.items())
     reached = counts.get(goal, 0)
     first = (
         f"{'' if reached == files else f'{reached:,} of '}{counted(files, 'file')} {words[goal]}"
@@ -78,8 +78,8 @@ def headline(
     return ", ".join(filter(None, (first, count_text(others, words), *beside)))
 
 
-def what_lacks(report: WriteReport) -> Sequence[str]:
-    """Return in a few words in what an outcome is not whole, if it is not."""
+def shortfalls(report: WriteReport) -> Sequence[str]:
+    """Return in a few words what an outcome lacks, if anything."""
     if report.withheld is not None:
         return ["without a new date"]
     return ["in part"] if report.kept_keys and report.status is not WriteStatus.REFUSED else []
@@ -88,33 +88,32 @@ def what_lacks(report: WriteReport) -> Sequence[str]:
 def album_lines(
     reports: Sequence[WriteReport], words: Words = WORDS, *, detailed: bool, verbose: bool
 ) -> Iterator[str]:
-    """Yield what is to be said of the files of an album; if `detailed` also what changes in them.
+    """Yield the results of the files of an album; if `detailed`, also their changes.
 
-    If `verbose`, with ids and every file. What holds for several files is said once.
+    If `verbose`, show ids and every file. What several files share is printed once.
     """
     folder, title = album_of(reports[0]).folder, ""
     if file := reports[0].file:
         title = next(iter(file.fields.get("album", ())), "")
-    changed = [one for one in reports if one.status in _CHANGED]
-    entries = {id(one): list(_entries(one, verbose=verbose)) if detailed else [] for one in reports}
-    changing = [each for each in entries.values() if each]
-    first, *rest = changing or [[]]
-    same = [each for each in first if rest and all(each in other for other in rest)]
-    groups = defaultdict[str, list[WriteReport]](list)
-    for one in reports:
-        for text in _texts(one, words):
-            groups[text].append(one)
-    shared = {text: those for text, those in groups.items() if len(those) > 1}
+    changed = [report for report in reports if report.status in _CHANGED]
+    entries = {
+        id(report): list(_entries(report, verbose=verbose)) if detailed else []
+        for report in reports
+    }
+    changing = list(filter(None, entries.values()))
+    first, *others = changing or [[]]
+    same = [entry for entry in first if others and all(entry in texts for texts in others)]
+    shared = _shared_texts(reports, words)
     lines = [
         line
-        for one in reports
+        for report in reports
         for line in _file_lines(
-            one,
-            [each for each in entries[id(one)] if each not in same],
+            report,
+            [entry for entry in entries[id(report)] if entry not in same],
             folder,
             words,
-            [text for text in _texts(one, words) if text not in shared],
-            is_named=verbose or (detailed and one in changed),
+            [text for text in _texts(report, words) if text not in shared],
+            is_named=verbose or (detailed and report in changed),
         )
     ]
     if not (changed or lines or shared):
@@ -124,17 +123,28 @@ def album_lines(
     for label, text in same:
         yield from wrap(f"all {len(changing)}: {label}  {text}", "  ", 4)
     yield from lines
-    for text, those in shared.items():
-        yield from note_lines(_names_of(those, folder, len(reports)), text, _INDENT)
+    for text, sharing in shared.items():
+        yield from note_lines(_names_of(sharing, folder, len(reports)), text, _INDENT)
+
+
+def _shared_texts(
+    reports: Sequence[WriteReport], words: Words
+) -> Mapping[str, Sequence[WriteReport]]:
+    """Return the texts that several files share, with these files."""
+    groups = defaultdict[str, list[WriteReport]](list)
+    for report in reports:
+        for text in _texts(report, words):
+            groups[text].append(report)
+    return {text: sharing for text, sharing in groups.items() if len(sharing) > 1}
 
 
 def _names_of(reports: Sequence[WriteReport], folder: Path, files: int) -> str:
     if len(reports) == files:
         return f"all {files:,} files"
     shown = reports if len(reports) <= _MAX_NAMES else reports[: _MAX_NAMES - 1]
-    names = ", ".join(_name_in(folder, one) for one in shown)
-    rest = len(reports) - len(shown)
-    return f"{names} and {counted(rest, 'other')}" if rest else names
+    names = ", ".join(_name_in(folder, report) for report in shown)
+    left = len(reports) - len(shown)
+    return f"{names} and {counted(left, 'other')}" if left else names
 
 
 def _name_in(folder: Path, report: WriteReport) -> str:
@@ -143,11 +153,11 @@ def _name_in(folder: Path, report: WriteReport) -> str:
 
 
 def _state(report: WriteReport, words: Words) -> str:
-    return ", ".join((words[report.status], *what_lacks(report)))
+    return ", ".join((words[report.status], *shortfalls(report)))
 
 
 def _texts(report: WriteReport, words: Words) -> Iterator[str]:
-    """Yield why a file is not written, or not as a whole, and what else is to be said of it."""
+    """Yield why a file is not written, or only in part, and its notes."""
     if why := report.why or report.withheld:
         yield f"{_state(report, words)}: {why}"
     yield from report.notes
@@ -157,36 +167,36 @@ def _texts(report: WriteReport, words: Words) -> Iterator[str]:
 
 def _file_lines(
     report: WriteReport,
-    own: Sequence[Entry],
+    entries: Sequence[Entry],
     folder: Path,
     words: Words,
     texts: Sequence[str],
     *,
     is_named: bool,
 ) -> Iterator[str]:
-    """Yield what became of a file, and the entries and texts that are only of it."""
-    if not (own or texts or is_named or report.lost or report.kept_keys or report.other_keys):
+    """Yield the result of a file, and the entries and texts that no other file shares."""
+    if not (entries or texts or is_named or report.lost or report.kept_keys or report.other_keys):
         return
     state = _state(report, words)
     if texts and texts[0].startswith(f"{state}: "):
         state, *texts = texts
-    if len(own) == 1 and not (report.why or report.withheld):  # the counts say what became of it
-        state, own = "  ".join(own[0]), []
+    if len(entries) == 1 and not (report.why or report.withheld):  # the counts give the state
+        state, entries = "  ".join(entries[0]), []
     yield from wrap(f"{_name_in(folder, report)}: {state}", "  ", 4)
-    yield from chain.from_iterable(labelled(*each, _LABEL_WIDTH, 4) for each in own)
+    yield from chain.from_iterable(labelled(*entry, _LABEL_WIDTH, 4) for entry in entries)
     yield from chain.from_iterable(wrap(text, "    ", 6) for text in texts)
     if report.lost:
         yield from note_lines("lost", ", ".join(report.lost), 4)
     if report.kept_keys:
-        yield "    kept, because somebody changed it since:"
+        yield "    not put back, because it was changed after canon wrote it:"
         yield from changed_key_lines(report.kept_keys, 6)
     if report.other_keys:
-        yield "    changed since by others, and left as it is:"
+        yield "    changed since, not by canon, and left as it is:"
         yield from changed_key_lines(report.other_keys, 6)
 
 
 def changed_key_lines(keys: Iterable[ChangedKey], indent: int) -> Iterator[str]:
-    """Yield each key by its name, with what it said, the oldest first."""
+    """Yield each key with its values, the oldest first."""
     for key in keys:
         yield f"{'':{indent}}{key.field}"
         then = [("was", key.old)]
@@ -197,9 +207,9 @@ def changed_key_lines(keys: Iterable[ChangedKey], indent: int) -> Iterator[str]:
 
 
 def _entries(report: WriteReport, *, verbose: bool) -> Iterator[Entry]:
-    dates = [each for each in report.changes if each.field == "original_date"]
-    years = [tuple(tuple(date[:4] for date in both) for both in (each.old, each.new))
-             for each in dates]  # fmt: skip
+    dates = [change for change in report.changes if change.field == "original_date"]
+    years = [tuple(tuple(date[:4] for date in both) for both in (change.old, change.new))
+             for change in dates]  # fmt: skip
     changed = {change.field for change in report.changes}
     parts = {key for name in _IN_PARTS & changed for keys in FIELDS_BY_NAME[name].keys.values()
              for key in (*keys.primary, *keys.secondary)}  # fmt: skip
@@ -210,6 +220,8 @@ def _entries(report: WriteReport, *, verbose: bool) -> Iterator[Entry]:
         if change.field in parts:
             continue
         label = _LABELS.get(change.field, change.field.replace("_", " "))
+        if change in dates and "original_year" in changed:
+            label = "original date and year"
         if change.field in _IDS:
             yield label, _id_text(change, names, verbose=verbose)
         else:
@@ -231,9 +243,10 @@ def _id_text(change: FieldChange, names: Mapping[str, str], *, verbose: bool) ->
 
 
 def _names(plan: TagPlan) -> Mapping[str, str]:
-    """Return what ids stand for: that of the file's group for its album, others by the evidence."""
+    """Return the names of ids: the file's group by its album tag, the others by the evidence."""
     before, bundle = plan.draft.file.fields, plan.draft.track.bundle
     title = next(iter(before.get("album", ())), "")
-    recordings = {one.mb_recording_id: one.title or "" for one in bundle.recording_candidates}
-    own = dict.fromkeys(before.get("release_group_mbid", ()), title)
-    return own | recordings | entity_names(bundle)
+    candidates = bundle.recording_candidates
+    recordings = {item.mb_recording_id: item.title or "" for item in candidates}
+    file_group = dict.fromkeys(before.get("release_group_mbid", ()), title)
+    return file_group | recordings | entity_names(bundle)

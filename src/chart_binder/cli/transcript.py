@@ -1,4 +1,4 @@
-"""`canon transcript`: shows and replays recorded runs, and parses replies of a model."""
+"""`canon transcript`: show and replay recorded runs, and parse replies of a model."""
 
 import base64
 import hashlib
@@ -26,7 +26,7 @@ from chart_binder.react.transcript import ReplyEvent, StepEvent, TranscriptTurn
 from chart_binder.wiring import transcripts_folder
 
 _NOT_COMPARED = frozenset({"usage", "transcript"})
-"""Keys of a result that differ between a run and its replay: its cost, and its file."""
+"""Keys of a result that differ between a run and its replay: cost and file."""
 _FILE = click.Path(path_type=Path, readable=False)
 _MAX_CANDIDATES = 40
 
@@ -37,12 +37,12 @@ def transcript() -> None:
 
 
 @transcript.command("list")
-@options.option("--limit N", "List at most so many (20).", type=click.IntRange(1), default=20)
+@options.option("--limit N", "List at most this many (20).", type=click.IntRange(1), default=20)
 @options.pass_session
 def list_runs(session: options.Session, limit: int) -> int:
-    """List the recorded runs, the newest first, each with what `show` takes; times are local.
+    """List the recorded runs, the newest first, each with its name for `show`; times are local.
 
-    Exit status: 0, or 1 where a transcript cannot be read.
+    Exit status: 0, or 1 if a transcript cannot be read.
     """
     skipped, newest = output.SkippedRecords(), ""
     with session.open_store() as store:
@@ -55,21 +55,20 @@ def list_runs(session: options.Session, limit: int) -> int:
         output.print_next(output.canon_call("transcript", "show", newest))
     else:
         output.print_notes(["no run of a model is stored"])
-        is_on = session.config.llm.enabled
-        output.print_next(f"canon {'decide FOLDER' if is_on else 'config set llm.enabled true'}")
+        output.print_next(f"canon {'decide FOLDER' if session.config.llm.enabled else 'doctor'}")
     return skipped.status
 
 
 def _listed_fields(listed: transcripts.ListedRun) -> dict[str, Any]:
-    recorded, kept = listed.recorded, listed.decision
+    recorded, decision = listed.recorded, listed.decision
     run, outcome = recorded.run, recorded.outcome
-    path = path_from_bytes(kept.path) if kept else None
+    path = path_from_bytes(decision.path) if decision else None
     return {
         "started_at": run and run.started_at,
         "model_id": run and run.model_id,
         "outcome": outcome and outcome.outcome,
         "about": recorded.bundle and recorded.bundle.name,
-        "decision": kept and kept.id,
+        "decision": decision and decision.id,
         "transcript": listed.file and path_text(listed.file),
     } | (output.file_object(path, {}) if path else {"path": None})
 
@@ -77,7 +76,7 @@ def _listed_fields(listed: transcripts.ListedRun) -> dict[str, Any]:
 def _listed_lines(listed: transcripts.ListedRun) -> Iterator[str]:
     fields = _listed_fields(listed)
     began = "?"
-    with suppress(ValueError):  # a transcript may have been written by hand
+    with suppress(ValueError):  # a person may have written the transcript
         began = local_time(fields["started_at"] or "")
     outcome = fields["outcome"] or "no result"
     yield f"{began}  {outcome:<9}  {fields['about'] or '?'} ({fields['model_id'] or '?'})"
@@ -90,10 +89,9 @@ def _listed_lines(listed: transcripts.ListedRun) -> Iterator[str]:
 def show(session: options.Session, name: str) -> None:
     """Print a recorded run as it happened.
 
-    FILE_OR_DECISION is a transcript, an audio file, of which the last run is shown, or the id of a
-    decision.
+    FILE_OR_DECISION is a transcript, an audio file (for its last run), or the id of a decision.
 
-    Exit status: 0, or 1 where there is no such run, or it cannot be read.
+    Exit status: 0, or 1 if there is no such run, or it cannot be read.
     """
     recorded = transcripts.find_recording(session.open_store, name)
     for event in recorded.events:
@@ -109,11 +107,11 @@ def show(session: options.Session, name: str) -> None:
 @click.argument("file", type=_FILE)
 @options.pass_session
 def replay(session: options.Session, file: Path) -> int:
-    """Play a recorded run again, without network or model, and compare the result.
+    """Replay a recorded run, without network or model, and compare the result.
 
-    Where today's result is another one, the recorded one is shown beside it.
+    If the result differs, the recorded one is shown too.
 
-    Exit status: 0 the same, 1 another result, none at all, or a FILE that cannot be read.
+    Exit status: 0 the same result, 1 another result, none, or a FILE that cannot be read.
     """
     recorded = transcripts.read_recording(file)
     result = transcripts.replay(file, LiveRun().on_event if session.shows_run else None)
@@ -136,7 +134,7 @@ def replay(session: options.Session, file: Path) -> int:
 
 
 def _differences(recorded: transcripts.RecordedRun, result: AdjudicationResult) -> list[str]:
-    """Return the keys in which a result differs from what was recorded of it."""
+    """Return the keys in which a result differs from the recorded one."""
     if recorded.result is None or recorded.outcome is None:
         return []
     before, now = recorded.outcome.to_dict(), result.to_dict()
@@ -160,10 +158,10 @@ def _outcome_lines(result: AdjudicationResult, recorded: transcripts.RecordedRun
 @options.option("-o --out", "Write this file; by default standard output.", type=_FILE)
 @options.pass_session
 def html(session: options.Session, name: str, out: Path | None) -> None:
-    """Print a recorded run as one page for a browser, which needs nothing beside itself.
+    """Print a recorded run as one self-contained page for a browser.
 
-    Exit status: 0, 1 where there is no such run or something cannot be read or written, 2 where
-    the page would replace the transcript, or what is called audio.
+    Exit status: 0, 1 there is no such run, or a file cannot be read or written, 2 the page would
+    replace the transcript or an audio file.
     """
     recorded = transcripts.find_recording(session.open_store, name)
     page = run_page(path_text(Path(name).name), recorded).encode("utf-8", "replace")
@@ -185,23 +183,23 @@ def html(session: options.Session, name: str, out: Path | None) -> None:
 )
 @options.flag("--jsonl", 'Read lines {"text": ..., "dialect": ...}.')
 @options.flag(
-    "--any", "takes_any", "Take any tool and any answer, not those of the adjudicator alone."
+    "--any", "takes_any", "Accept any tool and any answer, not only those of the adjudicator."
 )
 @options.pass_session
 def parse(session: options.Session, file: Path, dialect: str, jsonl: bool, takes_any: bool) -> int:
-    """Print what is understood from a model's reply in FILE, by default standard input.
+    """Print how a model's reply in FILE, by default standard input, is parsed.
 
-    A reply is read as the adjudicator reads it: a tool must be installed and on, an answer must be
-    its JSON object; else the reply is malformed, and `problem` is what the model would be told.
-    With --any, a reply is read by its dialect alone. The output is JSON, one line a reply, whatever
+    A reply is read as the adjudicator reads it: a tool must be installed and on, and an answer must
+    be its JSON object; otherwise the reply is malformed, and `problem` is what the model would be
+    told. With --any only the dialect counts. The output is JSON, one line for each reply, whatever
     --output says.
 
-    Exit status: 0 read, also where a reply is malformed; 1 FILE cannot be read; 2 a line of --jsonl
-    is no reply to read (the others are answered all the same), or the dialect is not installed.
+    Exit status: 0 parsed, also as malformed; 1 FILE cannot be read; 2 a line of --jsonl is not
+    valid (the others are parsed all the same), or the dialect is not installed.
     """
     understanding = transcripts.ReplyParser(session.config.llm, takes_any=takes_any)
     if not jsonl:
-        understanding.dialect(dialect)  # fails before standard input is waited for
+        understanding.dialect(dialect)  # fail before waiting for standard input
         text = read_file(file).decode("utf-8", "replace")
         output.print_json(understanding.parse(transcripts.ReplyToParse(text, dialect)))
         return 0
@@ -220,7 +218,7 @@ def parse(session: options.Session, file: Path, dialect: str, jsonl: bool, takes
 
 
 def run_page(name: str, recorded: transcripts.RecordedRun) -> str:
-    """Return the page, which runs no script and loads nothing, by its policy, too."""
+    """Return the page; its content policy forbids scripts and loading anything."""
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
@@ -243,8 +241,9 @@ def run_page(name: str, recorded: transcripts.RecordedRun) -> str:
         "claim": decision_text.claim_text,
     }
     template = environment.from_string(folder.joinpath("run_page.html").read_text("utf-8"))
-    groups = {one.mb_rg_id: one for one in (recorded.bundle.groups if recorded.bundle else ())}
-    candidates = [(group, decision_text.group_name(group)) for group in groups.values()]
+    groups = recorded.bundle.groups if recorded.bundle else ()
+    by_id = {group.mb_rg_id: group for group in groups}
+    candidates = [(group, decision_text.group_name(group)) for group in by_id.values()]
     return template.render(
         style=Markup(style),  # noqa: S704 - our own file
         digest=digest,
@@ -260,7 +259,7 @@ def run_page(name: str, recorded: transcripts.RecordedRun) -> str:
 
 
 def _is_web_address(url: str) -> bool:
-    """Say whether a text can be a link; anything else that calls itself an address cannot."""
+    """Return whether a text is a web address that can be a link."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -282,7 +281,7 @@ def _names(recorded: transcripts.RecordedRun) -> dict[str, Any]:
 
 
 def _turn(turn: TranscriptTurn, recorded: transcripts.RecordedRun) -> dict[str, Any]:
-    """Return a turn for the template; without its dialect a reply is shown as it was written."""
+    """Return a turn for the template; a reply of an unknown dialect is shown as plain text."""
     reply = turn.reply
     step = recorded.step(reply.content) if reply else None
     calls = [exchange.step for exchange in turn.exchanges if exchange.step]
@@ -296,8 +295,8 @@ def _turn(turn: TranscriptTurn, recorded: transcripts.RecordedRun) -> dict[str, 
         else [call.thought for call in calls if call.thought],
         "answer": step.answer if isinstance(step, FinalAnswer) else None,
         "exchanges": [
-            (each.step, _arguments(each.step) if each.step else "", each.observation)
-            for each in turn.exchanges
+            (item.step, _arguments(item.step) if item.step else "", item.observation)
+            for item in turn.exchanges
         ],
         "readings": recorded.readings.get(turn.number, ()),
     }

@@ -1,4 +1,4 @@
-"""`canon write`, `canon undo` and `canon verify`: tags are changed, put back, and compared."""
+"""`canon write`, `canon undo` and `canon verify`: change tags, put them back, and compare them."""
 
 import os
 import re
@@ -18,14 +18,15 @@ import click
 from chart_binder.audio.file_access import AudioFile, UnreadablePath
 from chart_binder.cli import options, output, tag_text
 from chart_binder.cli.progress import Progress, progress, stop_after_current
-from chart_binder.domain.records import WriteRecord, local_time, utc_text
+from chart_binder.domain.records import DecisionRecord, WriteRecord, local_time, utc_text
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import INTERRUPTED, CanonError, StoreError, UsageError, end_status
 from chart_binder.files import path_text
 from chart_binder.jobs import journal, write_albums
 from chart_binder.jobs.batch.report import BatchTally
+from chart_binder.jobs.decision import WAITING_STATES, State
 from chart_binder.jobs.journal import MovedFiles, WritingRun, repair_journal
-from chart_binder.jobs.stored_decisions import new_run
+from chart_binder.jobs.stored_decisions import current_decisions, new_run, path_bytes
 from chart_binder.jobs.undo import (
     Verification,
     VerifyState,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 
 _MAX_HELD = 200
-"""Files of one album that are held back, to print once what is the same in all."""
+"""The most files of an album that are collected, to print once what they share."""
 _PROGRESS_AFTER_S = 1.0
 _WAITS = 3
 _BEST_KNOWN = "--best-known"
@@ -65,10 +66,9 @@ def write(
     copy_links: bool,
     **tags: Any,
 ) -> int:
-    """Preview what decisions change in the tags of files; --apply writes it, safely.
+    """Preview how decisions change the tags of files; --apply writes the changes.
 
-    Files are shown by album; -v shows all of them, with ids. `canon undo` takes back what was
-    written.
+    Files are shown by album; -v shows every file, with ids. `canon undo` takes the changes back.
 
     Exit status: 0 written, or nothing to change; 3 something may not be written, 1 a file could not
     be read or saved.
@@ -126,7 +126,7 @@ def _write_all(
 
 
 def _regrouping(planner: TagPlanner, named: Iterable[str], stop: Event) -> Iterator[str]:
-    """Yield which albums fall apart and come together."""
+    """Yield which albums would be split and merged."""
     moves: Counter[tuple[write_albums.AlbumName, write_albums.AlbumName]] = Counter()
     for item in _albums(named):
         if isinstance(item, write_albums.AlbumToWrite):
@@ -139,7 +139,7 @@ def _regrouping(planner: TagPlanner, named: Iterable[str], stop: Event) -> Itera
 def _albums(
     named: Iterable[str], *, cleans: bool = False
 ) -> Iterator[write_albums.AlbumToWrite | WriteReport]:
-    """Yield the albums of files; if it `cleans`, without what killed saves left in its folders."""
+    """Yield the albums of files; if `cleans`, first remove leftovers of killed saves."""
     for item in write_albums.album_folders(_files(named)):
         if isinstance(item, WriteReport):
             yield item
@@ -160,13 +160,13 @@ def _files(named: Iterable[str]) -> Iterator[Path | WriteReport]:
 
 @cache
 def _clean_folder(folder: Path) -> None:
-    """Remove the copies that killed saves left in a folder, once in this process."""
+    """Remove the copies that killed saves left in a folder, once per process."""
     output.print_notes(journal.clean_folder(folder))
 
 
 @dataclass
 class TagResults:
-    """Prints files as JSON when they come; as text, first what all came to, then each album."""
+    """Prints files as JSON as they come; as text, first a summary, then each album."""
 
     as_json: bool
     is_preview: bool = False
@@ -189,21 +189,21 @@ class TagResults:
 
     @property
     def words(self) -> tag_text.Words:
-        """What the outcomes of a file are called."""
+        """The words for the outcomes of a file."""
         return tag_text.UNDO_WORDS if self.is_undo else tag_text.WORDS
 
     @contextmanager
     def ending(self, run: WritingRun | None, stop: Event) -> Iterator[None]:
-        """Store how a run ended, also where an error ends it, and print what it came to."""
+        """Store how a run ended, also on an error, and print the results."""
         is_quiet = self.is_quiet or self.as_json
         try:
             with progress(is_quiet=is_quiet, after_s=_PROGRESS_AFTER_S) as self._bar:
                 yield
-            is_cut = stop.is_set()  # read once: another signal may come while the sum is printed
+            is_cut = stop.is_set()  # read once: a signal may come while results are printed
             self.status = INTERRUPTED if is_cut else self.status
         except (KeyboardInterrupt, OSError, CanonError) as error:
             self.status = end_status(error)
-            with suppress(StoreError, OSError):  # the first error is the one that is reported
+            with suppress(StoreError, OSError):  # the first error is reported
                 self._end(run)
                 if any(self.counts.values()):
                     self._print(run)
@@ -217,7 +217,7 @@ class TagResults:
             run.end(self.status)
 
     def _print(self, run: WritingRun | None) -> None:
-        """Print what all files came to, what is held back, and what can be done next."""
+        """Print the summary, the albums, and what can be done next."""
         self._flush()
         goal = WriteStatus.UNDONE if self.is_undo else WriteStatus.WRITTEN
         goal = WriteStatus.PLANNED if self.is_preview else goal
@@ -234,12 +234,10 @@ class TagResults:
         if self.status == INTERRUPTED:
             yield "interrupted: the same command goes on"
         if self._has_kept:
-            yield f"to put back what is kept  {options.same_call(added='--force')}"
+            yield f"to put the changed keys back too: {options.same_call(added='--force')}"
         if run and run.has_begun:
             again = "to write the tags again" if self.is_undo else "to undo it"
-            yield f"{again}  canon undo {run.run.id}"
-        if self.is_undo and not self.is_preview:
-            yield "to preview an undo  canon undo --dry-run"
+            yield f"{again}: canon undo {run.run.id}"
 
     def _next_call(self) -> str:
         """Return the next step, or nothing."""
@@ -258,9 +256,9 @@ class TagResults:
         return "canon review" if self.status == _WAITS else ""
 
     def show(self, report: WriteReport) -> None:
-        """Count one file and print it as JSON, or hold it back until its album is complete."""
+        """Count a file and print it as JSON, or collect it until its album is complete."""
         self.counts[report.status] += 1
-        self.partial.update(tag_text.what_lacks(report))
+        self.partial.update(tag_text.shortfalls(report))
         self._has_kept |= bool(report.kept_keys)
         self._is_undecided |= report.why in DECIDE_AGAIN
         self._is_in_review |= report.in_review
@@ -269,10 +267,10 @@ class TagResults:
         waiting = _WAITS if report.waits else 0
         self.status = output.worst(self.status, waiting, _WRITE_STATUS.get(report.status, 0))
         if self.as_json:
-            fields = _undo_object(report) if self.is_undo else _write_object(report)
+            fields = _report_object(report, is_undo=self.is_undo)
             output.print_json(output.file_object(report.path, fields))
             return
-        if report.file is None:  # a path that leads to no file
+        if report.file is None:  # there is no file at the path
             self._flush()
             path, why = path_text(report.path), report.why or ""
             reason = f"{self.words[report.status]}: {why}"
@@ -284,8 +282,16 @@ class TagResults:
             self._flush()
         self._held.append(report)
 
+    def show_all(self, reports: Iterable[WriteReport], stop: Event) -> None:
+        """Show each report until a stop is requested."""
+        for report in reports:
+            output.set_log_file(report.path)
+            self.show(report)
+            if stop.is_set():
+                break
+
     def _flush(self) -> None:
-        """Make lines of what is held back; what is undone comes by its time, and goes by name."""
+        """Make lines of the collected files; an undo has them by time and prints them by name."""
         held, self._held = self._held, []
         if self.is_undo:
             held.sort(key=lambda report: report.path)
@@ -296,35 +302,25 @@ class TagResults:
             )
 
 
-def _write_object(report: WriteReport) -> dict[str, Any]:
-    chosen = report.plan.draft.track.chosen if report.plan else None
-    return {
+def _report_object(report: WriteReport, *, is_undo: bool) -> dict[str, Any]:
+    fields = {
         "state": report.status,
+        "decision_id": report.decision_id,
+        "run_id": report.run_id,
+        "write_id": report.write_id,
+        "lost": report.lost,
+        "changes": report.changes,
+    }
+    if is_undo:
+        return fields | {"why": report.why, "kept": report.kept_keys, "others": report.other_keys}
+    chosen = report.plan.draft.track.chosen if report.plan else None
+    return fields | {
         "why": report.why or report.withheld,
         "crg_mbid": chosen.release_group if chosen else None,
         "rr_mbid": chosen.release if chosen else None,
         "policy": report.plan.policy if report.plan else None,
-        "decision_id": report.decision_id,
-        "run_id": report.run_id,
-        "write_id": report.write_id,
-        "lost": report.lost,
         "notes": report.notes,
         "not_copied": report.not_copied,
-        "changes": report.changes,
-    }
-
-
-def _undo_object(report: WriteReport) -> dict[str, Any]:
-    return {
-        "state": report.status,
-        "why": report.why,
-        "kept": report.kept_keys,
-        "others": report.other_keys,
-        "decision_id": report.decision_id,
-        "run_id": report.run_id,
-        "write_id": report.write_id,
-        "lost": report.lost,
-        "changes": report.changes,
     }
 
 
@@ -334,17 +330,17 @@ _VERIFY_STATUS = dict.fromkeys(VerifyState, 3) | {
     VerifyState.SAME: 0, VerifyState.PUT_BACK: 0, VerifyState.UNRECORDED: 0,
     VerifyState.AUDIO_DIFFERS: 1, VerifyState.UNREADABLE: 1,
 }  # fmt: skip
-_FINDINGS = {each: each.value for each in VerifyState} | {
+_FINDINGS = {state: state.value for state in VerifyState} | {
     VerifyState.SAME: "as written", VerifyState.UNRECORDED: "never written",
-    VerifyState.TAGS_DIFFER: "with other tags", VerifyState.AUDIO_DIFFERS: "with other audio",
+    VerifyState.TAGS_DIFFER: "changed since", VerifyState.AUDIO_DIFFERS: "with other audio",
 }  # fmt: skip
 
 
 @click.command("undo")
 @click.argument("name", metavar="[RUN_OR_PATH]", required=False, type=options.PATH)
-@options.option("--since WHEN", "All writes since: 2026-11-20, 2026-11-20T18:30, 2h.")
+@options.option("--since WHEN", "All writes since a time: 2026-11-20, 2026-11-20T18:30, 2h.")
 @options.flag("--dry-run", "Only preview what would be put back.")
-@options.flag("--force", "Put written keys back that somebody changed since.")
+@options.flag("--force", "Also put back written keys that were changed since.")
 @options.save_options
 @options.pass_session
 def undo(
@@ -356,11 +352,11 @@ def undo(
     keep_mtime: bool,
     copy_links: bool,
 ) -> int:
-    """Put the tags back as they were before a run, or before the last write of a file or folder.
+    """Put tags back as they were before a run, or before the last write of a file or folder.
 
-    Without an argument, the last run that wrote is taken back. If other tags of a file changed
-    since, the written keys are put back and the rest stays. A written key that somebody changed
-    since is named and stays, except with --force. The run of an undo can be undone by its name.
+    It acts at once; --dry-run shows what it would do. Without an argument, the last run that wrote
+    is taken back. Tags that canon did not write stay. A written key that was changed since is named
+    and stays, except with --force. An undo is a run, which can be undone by its id.
 
     Exit status: 0 all is put back, 3 a file was changed since or may not be written, 1 one failed.
 
@@ -385,14 +381,10 @@ def undo(
                 if dry_run
                 else undo_writes(_in_clean_folders(writes, moved), run, moved, force=force)
             )
-            for report in reports:
-                output.set_log_file(report.path)
-                results.show(report)
-                if stop.is_set():
-                    break
+            results.show_all(reports, stop)
             earlier = islice(runs_to_undo(store), 1, 2) if name is None and since is None else ()
             for before in earlier if results.status else ():
-                results.hints.append(f"to undo what was written before  canon undo {before.id}")
+                results.hints.append(f"to undo the run before: canon undo {before.id}")
     return results.status
 
 
@@ -403,7 +395,7 @@ def _in_clean_folders(writes: Iterable[WriteRecord], moved: MovedFiles) -> Itera
 
 
 def _moment(text: str) -> str:
-    """Return the time that is meant, as the journal has it; raise `UsageError`."""
+    """Return a time in the format of the journal. Raises `UsageError`."""
     try:
         if ago := _AGO.fullmatch(text.strip()):
             moment = datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
@@ -411,8 +403,8 @@ def _moment(text: str) -> str:
             moment = datetime.fromisoformat(text.strip()).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise UsageError(
-            f"--since {text!r} is no time: a date (2026-11-20), a time (2026-11-20T18:30, of this"
-            " zone unless it names another) or how long ago (30m, 2h, 3d, 1w)"
+            f"--since {text!r} is not a date (2026-11-20), a time (2026-11-20T18:30, in this zone"
+            " unless it names another) or how long ago (30m, 2h, 3d, 1w)"
         ) from error
     return utc_text(moment)
 
@@ -420,9 +412,9 @@ def _moment(text: str) -> str:
 def _writes_named(
     store: "Store", name: str | None, since: str | None, moved: MovedFiles
 ) -> Iterator[WriteRecord]:
-    """Return the writes to take back; `moved` learns where named files are. Raises `CanonError`."""
+    """Return the writes to undo; `moved` learns where named files are. Raises `CanonError`."""
     if name is not None and os.path.lexists(name):
-        paths = (one.path for one in options.audio_files(name) if isinstance(one, AudioFile))
+        paths = (item.path for item in options.audio_files(name) if isinstance(item, AudioFile))
         if since:
             writes = writes_since(store, since, moved, paths)
         else:
@@ -432,7 +424,7 @@ def _writes_named(
         if since:
             raise UsageError("--since goes with a file or folder, or alone, not with a run")
         if store.runs.get(name) is None:
-            raise CanonError(f"{path_text(name)!r} is neither a file, a folder nor a stored run")
+            raise CanonError(f"{path_text(name)!r} does not exist, and no run has this id")
         writes = journal.only_done(store.journal.of_run(name))
         problem = f"the run {name} wrote no tags, or all are put back"
     elif since:
@@ -443,7 +435,7 @@ def _writes_named(
         writes = writes_to_undo(store, run) if run else iter(())
         problem = "there is nothing to undo: no tags were written, or all are put back"
     for first in writes:
-        return chain([first], writes)  # not in a list, for there may be very many
+        return chain([first], writes)  # not a list, because there may be very many
     raise CanonError(problem)
 
 
@@ -451,12 +443,12 @@ def _writes_named(
 @options.some_paths_argument
 @options.pass_session
 def verify(session: options.Session, paths: tuple[str, ...]) -> int:
-    """Read the tags and audio of files again, and say what differs from what was written.
+    """Compare the tags and audio of files with what was written. Nothing is changed.
 
-    Nothing is changed. Exit status: 0 all as written or put back, 3 tags differ or were put back
-    in part, or a named file was never written; 1 audio differs, or cannot be read.
+    Exit status: 0 all as written or put back, 3 tags differ or were put back in part, or a named
+    file was never written; 1 audio differs, or cannot be read.
     """
-    status, lines = 0, list[str]()
+    status, lines, open_file = 0, list[str](), ""
     counts: Counter[VerifyState] = Counter()
     with session.open_store() as store:
         for named in options.named_paths(paths):
@@ -467,6 +459,8 @@ def verify(session: options.Session, paths: tuple[str, ...]) -> int:
                 else:
                     result = verify_file(store, item.path)
                 is_missed = result.finding is VerifyState.UNRECORDED and item.path == Path(named)
+                if is_missed and _waits(store, item.path):
+                    open_file = named
                 its_status = 3 if is_missed else _VERIFY_STATUS[result.finding]
                 counts[result.finding] += 1
                 status = output.worst(status, its_status)
@@ -477,9 +471,19 @@ def verify(session: options.Session, paths: tuple[str, ...]) -> int:
     show = output.print_notes if session.as_json else output.print_lines
     show([output.count_text(counts, _FINDINGS) or "no audio file was found"])
     output.print_lines(lines)
-    needs_writing = status == _WAITS or set(counts) == {VerifyState.UNRECORDED}
-    output.print_next(output.canon_call("write", *paths) if needs_writing else "")
+    if counts[VerifyState.TAGS_DIFFER]:
+        output.print_notes(["if you changed the tags yourself, nothing is left to do"])
+    if open_file:
+        output.print_next(output.canon_call("review", "show", open_file))
+    elif status == _WAITS or set(counts) == {VerifyState.UNRECORDED}:
+        output.print_next(output.canon_call("write", *paths))
     return status
+
+
+def _waits(store: "Store", path: Path) -> bool:
+    """Return whether the decision on a file needs a person before tags can be written."""
+    [decision] = current_decisions(store, [path_bytes(path)])
+    return isinstance(decision, DecisionRecord) and State(decision.state) in WAITING_STATES
 
 
 def _verified_object(result: Verification) -> dict[str, Any]:

@@ -325,7 +325,7 @@ def _keys_beside(path: Sequence[str]) -> str:
     """Return a suggestion for an unknown key, and the keys that are allowed in its section."""
     section = _section(path[:-1])
     names = ", ".join(section.model_fields) if section else ""
-    allowed = f"allowed here: {names}" if names else "no key is allowed here"
+    allowed = f"allowed here: {names}" if names else "see all keys: canon config show"
     return f"{_suggestion(path)}; {allowed}"
 
 

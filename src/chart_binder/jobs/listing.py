@@ -211,7 +211,7 @@ def _term(name: str, value: str, *, is_negated: bool = False) -> QueryTerm:
     try:
         return QueryTerm(name, value, KEYS[name].read(value), is_negated)
     except ValueError as error:
-        raise UsageError(f"query: {name}: found {path_text(value)!r}; {error}") from error
+        raise UsageError(f"query: {path_text(f'{name}:{value}')!r}: {error}") from error
 
 
 def _one_of(*allowed: str) -> Callable[[str], frozenset[str]]:
@@ -221,7 +221,7 @@ def _one_of(*allowed: str) -> Callable[[str], frozenset[str]]:
     def read(text: str) -> frozenset[str]:
         names = [by_folded.get(word.strip().casefold(), "") for word in text.split(",")]
         if not all(names):
-            raise ValueError(f"{', '.join(allowed)} are allowed, several with commas")
+            raise ValueError(f"give one of {', '.join(allowed)}, or several with commas")
         return frozenset(names)
 
     return read
@@ -241,10 +241,10 @@ def _read_span(text: str) -> YearSpan:
         return YearSpan(is_none=True)
     span = re.fullmatch(r"([0-9]{4})?(\.\.)?([0-9]{4})?", text)
     if not span or not (span[1] or span[3]) or (span[1] and span[3] and not span[2]):
-        raise ValueError("a year (1977), years (1977..1979, ..1979, 1977..) or none is allowed")
+        raise ValueError("give 1977, 1977..1979, ..1979, 1977.., or the word none")
     first, last = (int(year) if year else None for year in (span[1], span[3]))
     if 0 in (first, last) or (first and last and first > last):
-        raise ValueError("a year from 0001 on is allowed, and the first one comes first")
+        raise ValueError("give years from 0001 on, the earlier one first")
     return YearSpan(first, last) if span[2] else YearSpan(first, first)
 
 
@@ -253,14 +253,14 @@ def _read_decades(text: str) -> tuple[YearSpan, ...]:
     for part in text.split(","):
         decade = re.fullmatch(r"([0-9]{3}0)s?", part.strip())
         if decade is None:
-            raise ValueError("a decade is allowed: 1970s or 1970")
+            raise ValueError("give a decade: 1970s or 1970")
         spans.append(YearSpan(int(decade[1]), int(decade[1]) + 9))
     return tuple(spans)
 
 
 def _read_text(text: str) -> str:
     if not text:
-        raise ValueError("a text is allowed")
+        raise ValueError("give a text")
     return fold(text)
 
 

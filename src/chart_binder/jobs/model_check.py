@@ -57,8 +57,8 @@ class ExamResult(msgspec.Struct, frozen=True):
         """The score and what it permits, as text for a person."""
         share = f"checked {self.checked_at_utc[:10]}: {self.score.text}"
         if self.score.is_enough:
-            return f"{share}: may decide prose"
-        return f"below the bar: structure alone decides; prose is a proposal ({share})"
+            return f"passed the check: its reading of prose may decide ({share})"
+        return f"below the bar: only structure decides, and prose is a proposal ({share})"
 
 
 def find_result(path: Path, config: LLMConfig) -> ExamResult | None:

@@ -118,7 +118,7 @@ def require_home(
         raise CanonError(
             f"release {release} is of release group {home}, not of {named}: name the two that go"
             " together, or no release, and the rules choose one"
-            f"{'; --force keeps it all the same' if look_up else ''}"
+            f"{'; --force stores it anyway' if look_up else ''}"
         )
     return ()
 

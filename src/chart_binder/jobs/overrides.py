@@ -72,11 +72,15 @@ class PersonChoice(msgspec.Struct, frozen=True):
 
 
 class VerdictResult(msgspec.Struct, frozen=True):
-    """A saved verdict, the number of files it is on, and remarks for the person."""
+    """A saved verdict, the number of files it is on, and remarks for the person.
+
+    If `decide_again`, the stored decisions do not follow the verdict yet.
+    """
 
     saved: "SavedVerdicts"
     files: int
     notes: tuple[str, ...] = ()
+    decide_again: bool = False
 
 
 def accept(
@@ -104,8 +108,8 @@ def accept(
     if proposal is None:
         _require_open(store, case)
         raise CanonError(
-            f"{case.path}: nothing is proposed, so nothing can be accepted; name what is right:"
-            f" canon review choose {case.record.id} C1"
+            f"{case.path}: nothing is proposed, so there is nothing to accept; see the candidates:"
+            f" canon review show {case.record.id}"
         )
     if proposal.label is None:
         raise CanonError(
@@ -155,7 +159,8 @@ def reject(
     result = _save(
         store, case, VerdictKind.REJECT, reason, override, replaces=replaces, is_dry=is_dry
     )
-    return msgspec.structs.replace(result, notes=(*result.notes, DECIDE_AGAIN))
+    notes = (*result.notes, DECIDE_AGAIN)
+    return msgspec.structs.replace(result, notes=notes, decide_again=True)
 
 
 def _is_only_proposal(case: ReviewCase, choice: PersonChoice) -> bool:
@@ -192,7 +197,8 @@ def choose(
         result = _save(
             store, case, VerdictKind.KEEP, reason, override, replaces=replaces, is_dry=is_dry
         )
-        return msgspec.structs.replace(result, notes=(*result.notes, DECIDE_AGAIN))
+        notes = (*result.notes, DECIDE_AGAIN)
+        return msgspec.structs.replace(result, notes=notes, decide_again=True)
     if _is_only_proposal(case, choice):
         return accept(
             store, case, rules, reason, choice.recording_mbid, replaces=replaces, is_dry=is_dry

@@ -31,6 +31,7 @@ from chart_binder.domain.records import (
 from chart_binder.domain.verdict import Decided, Open, OverrideRecord, Question, Verdict
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
+from chart_binder.files import path_text
 from chart_binder.jobs.decision import WAITING_STATES, Decision, State, first_by_facts
 from chart_binder.jobs.explain import reason_alone
 from chart_binder.jobs.pipeline import Pipeline, attempt, decide_bundle, override_for
@@ -79,7 +80,7 @@ _ASKED_BRIEFLY = {
     "type": "the type of {}",
     "which_copy": "which recording it is",
     "contradiction": "which of two dates is right",
-    "missing_original": "the original, which is not listed",
+    "missing_original": "the original release was not found",
     "tie": "which came out first",
 }
 """What each kind of question asks for, with a place for the name of its subject."""
@@ -358,8 +359,9 @@ def find_case(store: "Store", name: str) -> ReviewCase:
     latest = store.decisions.latest(named.path if named else path_bytes(name))
     if latest is None:
         raise CanonError(
-            f"{name}: no decision on a file of this name, or with this id, is stored;"
-            " `canon decide` makes one"
+            f"{path_text(name)!r} is not decided yet: canon decide decides it"
+            if Path(name).exists()
+            else f"{path_text(name)!r} is neither a file nor the id of a decision"
         )
     if named and named.id != latest.id:
         raise CanonError(

@@ -44,7 +44,7 @@ from chart_binder.rules.first_release import with_override
 if TYPE_CHECKING:
     from chart_binder.store import Store
 
-NOT_DECIDED = "no decision on it is kept: `canon decide` makes one"
+NOT_DECIDED = "not decided yet: `canon decide` decides it"
 _NO_EVIDENCE = "its evidence is not in the store: decide again"
 _OPEN = (
     "its release group is undecided, and waits in `canon review`; its date does not depend on it"

@@ -134,8 +134,8 @@ class Score(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """The counts in words."""
         counts = (
-            f"{self.taken} of {self.true_passages} true, {self.let_through} of"
-            f" {self.other_passages} others let through, {self.right_runs} of {self.runs} runs"
+            f"{self.taken} of {self.true_passages} true statements accepted, {self.let_through} of"
+            f" {self.other_passages} others, {self.right_runs} of {self.runs} runs completed"
         )
         passages = self.true_passages + self.other_passages
         if not self.unread:

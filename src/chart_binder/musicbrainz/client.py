@@ -207,7 +207,7 @@ def _translated(error: Exception, timeout_s: float) -> RequestError:
             cause = next(iter(error.args), None)  # httpcore wraps what the socket raised
             text = cause.strerror if isinstance(cause, OSError) else None
             problem, is_temporary = f"no connection ({text or error})", True
-            advice = "check the network and musicbrainz.hostname; for a mirror, that it runs"
+            advice = "check the network and musicbrainz.hostname"
         case httpcore.NetworkError() | httpcore.RemoteProtocolError():
             problem = f"the connection broke off ({error or type(error).__name__})"
             advice = "try again later; check that musicbrainz.https fits the server"

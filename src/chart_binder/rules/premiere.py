@@ -191,7 +191,7 @@ def live_only_premiere(contest: Contest) -> Ruling:
     works = (*contest.works, *contest.undated)
     studio = next((candidate for candidate in works if candidate.role is not Role.LIVE), None)
     if studio:
-        return no_choice("{0.name} is no live record", studio)
+        return no_choice("{0.name} is not a live record", studio)
     text = f"only live records carry it; {_earliest_reason(contest)}"
     return Ruling(contest.firsts, text, (contest.firsts[0],))
 
@@ -203,7 +203,7 @@ def intent_match(contest: Contest) -> Ruling:
     records of one day, one of the same type (a Remix EP for a remix) comes first.
     """
     if not contest.intent:
-        return no_choice("the recording is no remix, edit, live or demo recording")
+        return no_choice("the recording is not a remix, an edit, a live or a demo recording")
     if not contest.firsts:
         return no_choice("no work carries it")
     text = f"the recording is {contest.intent_noun}, and {_earliest_reason(contest)}"
@@ -233,7 +233,7 @@ def compilation_as_premiere(contest: Contest) -> Ruling:
     early = contest.early_compilations
     if not early:
         return _no_compilation(
-            contest, "no compilation of the artist's own is long before the rest"
+            contest, "no compilation by the artist came out long before the rest"
         )
     doubts = [doubt for record in early[:MAX_NAMED] for doubt in _doubts_about(record, contest)]
     doubts += _undated_beside_only_one(contest)
@@ -375,8 +375,9 @@ def _earliest_reason(contest: Contest) -> str:
         return f"{{0.dated_name}} is the earliest official work that carries it{of_dated}"
     if contest.undated:
         return "{0.dated_name} carries it, and no other official work that does has a date"
-    others = "but compilations" if contest.compilations else "else"
-    return f"{{0.dated_name}} carries it, and nothing {others} does officially"
+    if contest.compilations:
+        return "{0.dated_name} is the only official record that carries it, apart from compilations"
+    return "{0.dated_name} carries it, and nothing else does officially"
 
 
 def _days_between(candidate: Candidate, other: Candidate) -> str:

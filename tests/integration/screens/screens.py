@@ -302,7 +302,7 @@ def _walk(screen: Screen, place: Path, settings: dict[str, str]) -> tuple[int, l
         printed = terminal.until("? keys\n")
         if screen.command == "audit":
             terminal.press(("r", ""))
-            printed += terminal.until("q ends\n")
+            printed += terminal.until("q quits\n")
         terminal.press(("q", ""))
         status = terminal.ended()
         while select.select([terminal.leader], [], [], 0)[0]:
