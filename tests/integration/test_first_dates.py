@@ -328,7 +328,7 @@ def test_the_keys_of_a_walk(
         terminal.press(("=", "the id or address of the recording"))
         terminal.enter(COVER, "another artist")
         terminal.enter("", "nothing was stored")
-        terminal.enter("", "no recording is kept")
+        terminal.enter("", "no recording is stored")
         terminal.press(("w", "where it first came out"))
         terminal.enter(OPERA, "store it?")
         terminal.enter("y", "first out")
