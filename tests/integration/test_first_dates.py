@@ -207,11 +207,13 @@ def test_a_group_that_the_evidence_lacks_is_read(
         canon("override", "remove", song, **alone).must_end(0)
 
 
-def test_the_date_of_a_group_without_the_song_is_kept_as_the_persons(
+def test_the_date_of_a_group_without_the_song_counts_if_a_person_says_so(
     canon: Canon, song: Path, alone: dict[str, str]
 ) -> None:
-    named = ("override", "set", song, f"--crg={OTHER}")
-    canon(*named, **alone).must_end(0, "no track of it has the title", "first out    1973-03-01")
+    group = ("override", "set", song, f"--crg={OTHER}")
+    canon(*group, **alone).must_end(0, "no track of it has the title: --first 1973-03-01")
+    assert first_of(canon, song, **alone)["date"] == "2004"
+    canon("override", "set", song, "--first=1973-03-01", **alone).must_end(0)
     now = first_of(canon, song, **alone)
     assert (now["date"], now["year_certain"], now["by"]) == ("1973-03-01", True, "person")
 

@@ -309,7 +309,7 @@ def set_override(
 
     You are also asked about a date later than that of a listed release; --yes or --force stores it.
     A group that the evidence lacks is read from MusicBrainz, and its track of the song counts with
-    its dates. If it has no such track, its date is stored as yours, unless a listed one is earlier.
+    its dates. If it has no such track, its date does not count without --first.
 
     Exit status: 0 the override is stored; 1 no recording was found, an id does not fit, or the same
     recording cannot be looked up; 2 PATH_OR_ID is neither a file nor an id, or a date is not valid.
@@ -342,8 +342,8 @@ def _override_for(
 ) -> tuple[OverrideRecord, tuple[str, ...]]:
     """Return the override for a person's choice, with notes. Raises `CanonError`.
 
-    A group that the evidence lacks is looked up. If it has no track of the song, its date counts
-    unless a person gave one.
+    A group that the evidence lacks is looked up. If it has no track of the song, a note says how to
+    keep its date all the same.
     """
     flags = {"asks": asks(session, yes=yes), "force": force, "yes": yes}
     named, notes = name_records(session.config, bundle, named, **flags)
@@ -359,12 +359,12 @@ def _override_for(
         track = None
     if track:
         length = minutes(track.length_ms) if track.length_ms else "length unknown"
-        return record, (*notes, f"its track {track.title!r} ({length}) counts as the recording")
-    if not record.amending(session.overrides.get(recording)).first_date:
-        date = _date_of_new_group(session.config, bundle, named)
-        record = msgspec.structs.replace(record, first_date=date)
-        if date:
-            notes = (*notes, f"no track of it has the title: its date {date} is kept as yours")
+        notes = (*notes, f"its track {track.title!r} ({length}) counts as the recording")
+        bundle = with_recordings(bundle, [track])
+    elif not record.amending(session.overrides.get(recording)).first_date and (
+        date := _date_of_new_group(session.config, bundle, named)
+    ):
+        notes = (*notes, f"no track of it has the title: --first {date} says it came out there")
     return record, (*notes, *overrides.unknown_ids(bundle, record))
 
 
