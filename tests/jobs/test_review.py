@@ -236,7 +236,7 @@ def test_a_case_is_found_until_it_is_decided_again(store: Store, put: Put, tmp_p
     put("a", proposing(crg=SINGLE))
     with pytest.raises(CanonError, match="was decided again since"):
         find_case(store, first.record.id)
-    with pytest.raises(CanonError, match="no decision on a file"):
+    with pytest.raises(CanonError, match="neither a file nor"):
         find_case(store, "01absent")
     (tmp_path / "a").unlink()
     latest = find_case(store, str(tmp_path / "a"))

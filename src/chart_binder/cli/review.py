@@ -93,7 +93,7 @@ def _read_states(ctx: click.Context, param: click.Parameter, text: str) -> froze
     try:
         return read_states(text, QUEUED)
     except ValueError as error:
-        raise UsageError(f"--state: found {path_text(text)!r}; {error}") from error
+        raise UsageError(f"--state {path_text(text)!r}: {error}") from error
 
 
 def _read_reason(ctx: click.Context, param: click.Parameter, text: str) -> str:

@@ -56,7 +56,7 @@ def read_states(text: str, allowed: Collection[str] = tuple(State)) -> frozenset
     """Return the states in a comma-separated list. Raises `ValueError`."""
     names = {name.strip().casefold() for name in text.split(",")}
     if not names <= set(allowed):
-        raise ValueError(f"{', '.join(allowed)} are allowed, several with commas")
+        raise ValueError(f"give one of {', '.join(allowed)}, or several with commas")
     return frozenset(names)
 
 
