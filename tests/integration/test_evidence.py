@@ -51,7 +51,7 @@ def test_a_file_found_by_its_name_waits_until_a_person_agrees(
         assert (line["state"], named.name_of(line["crg_mbid"])) == ("review", "Single-75")
         assert line["first_release"]["year_certain"] is False
         canon("explain", song, **settings).must_end(3, asked)
-        canon("batch", song, **settings).must_end(3, "1 decided before")
+        canon("batch", song, **settings).must_end(3, "1 unchanged since an earlier run")
         canon("write", song, "--apply", **settings).must_end(3)
         canon("review", "accept", song, **settings).must_end(0)
         line = canon("decide", song, "--output=json", **settings).must_end(0).line

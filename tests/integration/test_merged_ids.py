@@ -71,7 +71,7 @@ def test_an_override_set_before_a_merge_is_followed_after_it(
     assert (kept["recording_mbid"], kept["crg_mbid"], kept["crg_title"], kept["files"]) == (
         RECORDING, SINGLE, "Bohemian Rhapsody", [str(song)],
     )  # fmt: skip
-    canon("batch", song, **asking(merging)).must_end(0, "1 decided before")
+    canon("batch", song, **asking(merging)).must_end(0, "1 unchanged since an earlier run")
     canon("write", song, "--policy=note", **asking(merging)).must_end(0)
 
 
@@ -114,7 +114,7 @@ def test_an_override_holds_for_files_without_its_id_after_a_merge(
         assert line["recording_mbid"] == RECORDING, song
     (kept,) = listed(canon)
     assert (kept["recording_mbid"], len(kept["files"])) == (RECORDING, 1 + len(songs))
-    canon("batch", *songs, first, **asking(unmerged)).must_end(0, "6 decided before")
+    canon("batch", *songs, first, **asking(unmerged)).must_end(0, "6 unchanged since")
     for song in songs:
         canon("write", song, "--policy=note", **asking(unmerged)).must_end(0)
     canon("override", "remove", songs[0], **asking(unmerged)).must_end(0)
