@@ -55,7 +55,6 @@ from chart_binder.jobs.stored_decisions import (
 from chart_binder.jobs.write import TagPlanner, WriteReport, WriteStatus
 from chart_binder.store import open_store
 from chart_binder.wiring import (
-    MusicBrainzOverrides,
     musicbrainz_evidence,
     overrides,
     reads_prose,
@@ -64,6 +63,7 @@ from chart_binder.wiring import (
     run_versions,
     store_url,
     transcripts_folder,
+    with_store,
 )
 
 if TYPE_CHECKING:
@@ -512,13 +512,8 @@ class WorkerSetup:
             if self.is_frozen
             else musicbrainz_evidence(config, store, self.since)
         )
-        pipeline = replace(
-            rules_and_model(config, record=record, can_read=self.reads_prose),
-            overrides=MusicBrainzOverrides(config),
-            evidence=evidence,
-            versions=self.versions,
-        )
-        return Worker(pipeline)
+        model = rules_and_model(config, record=record, can_read=self.reads_prose)
+        return Worker(with_store(model, config, store, self.versions, evidence))
 
     def for_other_processes(self) -> "WorkerSetup":
         """Return the setup for processes in another working folder, of another user or machine."""

@@ -21,8 +21,8 @@ from chart_binder.errors import CanonError, LookupFailedError, NothingFoundError
 from chart_binder.files import absolute_path, path_text
 from chart_binder.jobs import pipeline as stages
 from chart_binder.jobs.decision import EXIT_STATUS, Decision
-from chart_binder.jobs.gather import MusicBrainzEvidence, SiblingNeed
-from chart_binder.jobs.pipeline import Overrides, Pipeline
+from chart_binder.jobs.gather import EvidenceSource, MusicBrainzEvidence, SiblingNeed
+from chart_binder.jobs.pipeline import OverrideLookup, Pipeline
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
     adjudicator_version,
@@ -136,6 +136,22 @@ def rules_and_model(
     return Pipeline(config.rules, ReActAdjudicator(llm, record=record, setup=setup))
 
 
+def with_store(
+    pipeline: Pipeline,
+    config: Config,
+    store: "Store",
+    versions: RunVersions,
+    evidence: EvidenceSource | None = None,
+) -> Pipeline:
+    """Return a pipeline that decides files: with overrides, and MusicBrainz unless `evidence`."""
+    return replace(
+        pipeline,
+        overrides=MusicBrainzOverrides(config),
+        evidence=evidence or musicbrainz_evidence(config, store),
+        versions=versions,
+    )
+
+
 def decide_file(path: str | Path, config: Config | None = None) -> Decision:
     """Decide one audio file as `canon decide` does, and keep the decision in the store.
 
@@ -151,13 +167,9 @@ def decide_file(path: str | Path, config: Config | None = None) -> Decision:
     config = config or load_settings(None, os.environ, {}).config
     url, arguments = store_url(config), [absolute_path(path)]
     with open_store(url) as store, saved_run(store, "decide", arguments) as run:
-        pipeline = replace(
-            rules_and_model(config, record=transcripts_folder()),
-            asks_years=config.llm.ask == "year",
-            overrides=MusicBrainzOverrides(config),
-            evidence=musicbrainz_evidence(config, store),
-            versions=run_versions(config, run.run.id),
-        )
+        model = rules_and_model(config, record=transcripts_folder())
+        pipeline = with_store(model, config, store, run_versions(config, run.run.id))
+        pipeline = replace(pipeline, asks_years=config.llm.ask == "year")
         case = stages.save_file(pipeline, stages.decide_file(pipeline, path), run)
         run.end(EXIT_STATUS[case.decision.state])
     return case.decision
@@ -305,7 +317,7 @@ def current_id(config: Config, kind: EntityKind, mbid: str, since: float = 0.0) 
         return client.current_id(kind, mbid)
 
 
-class MusicBrainzOverrides(Overrides):
+class MusicBrainzOverrides(OverrideLookup):
     """The stored overrides, under the ids that MusicBrainz has now.
 
     Ids are looked up anew, because answers from before a merge do not show it.

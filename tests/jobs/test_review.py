@@ -17,7 +17,7 @@ from chart_binder.errors import CanonError
 from chart_binder.jobs.decision import Case, Decision, State
 from chart_binder.jobs.overrides import PersonChoice, accept, choose, keep, reject
 from chart_binder.jobs.pipeline import (
-    Overrides,
+    OverrideLookup,
     Pipeline,
     apply_answer,
     decide_bundle,
@@ -114,7 +114,9 @@ def test_what_the_rules_propose_by_cut_evidence_can_be_accepted(store: Store, pu
     ruled = accept(store, case, RULES)
     assert ruled.saved.override is not None
     assert ruled.saved.override.crg_mbid == ALBUM
-    again = decide_bundle(Pipeline(RULES, overrides=Overrides(store.overrides.all)), cut).decision
+    again = decide_bundle(
+        Pipeline(RULES, overrides=OverrideLookup(store.overrides.all)), cut
+    ).decision
     assert (again.state, again.decided_by, again.crg_mbid) == (State.DECIDED, "override", ALBUM)
 
 
@@ -336,7 +338,7 @@ def test_accepting_a_proposal_keeps_its_facts(store: Store, put: Put) -> None:
     assert override is not None
     assert (override.crg_mbid, override.first_date) == (ALBUM, "1975-10-31")
     decided = decide_bundle(
-        Pipeline(RULES, overrides=Overrides(store.overrides.all)), BUNDLE
+        Pipeline(RULES, overrides=OverrideLookup(store.overrides.all)), BUNDLE
     ).decision
     first = decided.first_release
     assert first is not None

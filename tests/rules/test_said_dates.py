@@ -7,7 +7,7 @@ import pytest
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import OverrideRecord
-from chart_binder.jobs.pipeline import Overrides, Pipeline, decide_bundle
+from chart_binder.jobs.pipeline import OverrideLookup, Pipeline, decide_bundle
 from corpus import rows
 from golden.bundles import year_only_single
 
@@ -24,7 +24,7 @@ def decided(**said: Any) -> tuple[str, str, str | None, str, bool, bool]:
     names = {"crg_mbid": None, "rr_mbid": None, "reason": "so", "set_at_utc": "2026"}
     override = OverrideRecord(**(names | {"recording_mbid": RECORDING.mb_recording_id} | said))
     pipeline = Pipeline(
-        RulesConfig(), overrides=Overrides(lambda: {override.recording_mbid: override})
+        RulesConfig(), overrides=OverrideLookup(lambda: {override.recording_mbid: override})
     )
     decision = decide_bundle(pipeline, BUNDLE).decision
     assert decision.overruled_at == "2026"

@@ -35,7 +35,7 @@ from chart_binder.files import path_text, read_file
 from chart_binder.jobs.decision import EXIT_STATUS, Case, Cause, Decision, FileOutcome, tagged_year
 from chart_binder.jobs.gather import MAX_FAILED_LOOKUPS
 from chart_binder.jobs.pipeline import (
-    Overrides,
+    OverrideLookup,
     Pipeline,
     attempt,
     decide_bundle,
@@ -49,12 +49,12 @@ from chart_binder.llm.events import ResultEvent
 from chart_binder.react.transcript import AnyEvent, ReplyEvent, StepEvent
 from chart_binder.store import open_store
 from chart_binder.wiring import (
-    MusicBrainzOverrides,
     musicbrainz_evidence,
     overrides,
     rules_and_model,
     run_versions,
     transcripts_folder,
+    with_store,
 )
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _decide_all(
     if bool(paths) == bool(evidence):
         raise UsageError("name files or folders, such as ~/Music, or --evidence FILE.json")
     pipeline = live_pipeline(session)
-    without_lookups = replace(pipeline, overrides=Overrides(overrides(session.config)))
+    without_lookups = replace(pipeline, overrides=OverrideLookup(overrides(session.config)))
     for place in evidence:
         output.set_log_file(place)
         decide_it = partial(_decide_evidence, without_lookups, place)
@@ -221,12 +221,8 @@ def _decide_files(
     is_whole = len(named) > 1 or any(Path(name).is_dir() for name in named)
     tally, failures, is_stored = BatchTally(), 0, True
     with session.open_store() as store, _saved_run(store, saves=saves) as run:
-        pipeline = replace(
-            pipeline,
-            overrides=MusicBrainzOverrides(config),
-            evidence=musicbrainz_evidence(config, store),
-            versions=run_versions(config, run.run.id if run else ""),
-        )
+        versions = run_versions(config, run.run.id if run else "")
+        pipeline = with_store(pipeline, config, store, versions)
         is_quiet = session.quiet or session.shows_run or not (is_whole or sys.stderr.isatty())
         after_s = 0 if is_whole else 1
         with progress([*map(Path, named)], is_quiet=is_quiet, after_s=after_s) as results.bar:

@@ -103,7 +103,7 @@ class Adjudicator(Protocol):
         """Return an answer of any outcome; failures of models and networks are answers, too."""
 
 
-class Overrides:
+class OverrideLookup:
     """The overrides that `read` returns; nothing is looked up about them."""
 
     def __init__(self, read: Callable[[], Mapping[str, OverrideRecord]] = dict) -> None:
@@ -128,7 +128,7 @@ class Overrides:
         return override, bundle
 
 
-NO_OVERRIDES = Overrides()
+NO_OVERRIDES = OverrideLookup()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class Pipeline:
     rules: RulesConfig
     adjudicator: Adjudicator | None = None
     why_not_asked: str = ""
-    overrides: Overrides = NO_OVERRIDES
+    overrides: OverrideLookup = NO_OVERRIDES
     evidence: "EvidenceSource | None" = None
     versions: RunVersions = NO_RUN
     asks_years: bool = False
@@ -425,7 +425,7 @@ def with_tags(case: Case, path: Path) -> Case:
 
 
 def _apply_override(
-    overrides: Overrides, bundle: EvidenceBundle
+    overrides: OverrideLookup, bundle: EvidenceBundle
 ) -> tuple[OverrideRecord | None, EvidenceBundle]:
     """Return the override for the recording of a bundle, and the bundle as that says.
 
