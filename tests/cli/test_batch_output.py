@@ -129,6 +129,8 @@ def test_a_summary_gives_one_example_of_each_failure_and_counts_what_was_spent()
         ({"first_releases": {"certain": 9}}, ["."], "56 tracks, none of them older", ""),
         ({"states": {"error": 56}, "causes": {"lookup_failed": 56}}, ["."], "nothing was decided",
          "canon doctor"),
+        ({"earlier": 9, "causes": {"model": 28}}, ["."], "9 of 56 tracks", "canon doctor"),
+        ({"earlier": 9, "causes": {"model": 27}}, ["."], "9 of 56 tracks", "canon write ."),
     ],
 )  # fmt: skip
 def test_a_summary_begins_with_the_result_and_leads_to_the_next_step(

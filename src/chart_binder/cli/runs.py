@@ -226,7 +226,13 @@ def headline(measures: Measures) -> str:
 
 
 def next_call(measures: Measures, paths: Sequence[str]) -> str:
-    """Return the next command: write the tags of `paths`, or review what waits."""
+    """Return the next command: write the tags of `paths`, or review what waits.
+
+    If services failed for half of the files, `doctor` comes before both.
+    """
+    failed = sum(measures.causes.get(cause, 0) for cause in _SERVICES)
+    if failed and 2 * failed >= measures.files:
+        return output.canon_call("doctor")
     if measures.earlier and paths and not measures.tags:
         return output.canon_call("write", *paths)
     if (
@@ -235,7 +241,7 @@ def next_call(measures: Measures, paths: Sequence[str]) -> str:
         or any(map(measures.states.get, WAITING_STATES))
     ):
         return output.canon_call("review")
-    return output.canon_call("doctor") if measures.causes.keys() & _SERVICES else ""
+    return output.canon_call("doctor") if failed else ""
 
 
 def measure_lines(measures: Measures) -> Iterator[str]:
