@@ -237,7 +237,10 @@ def test_a_later_choice_in_review_leaves_the_date_and_the_reason(
     canon: Canon, open_song: Path, alone: dict[str, str]
 ) -> None:
     first = ("--first=1975-10", "--reason=the label told me")
-    canon("review", "choose", open_song, *first, **alone).must_end(0, "1975-10 is right")
+    chosen = canon("review", "choose", open_song, *first, **alone)
+    chosen.must_end(0, "1975-10 is right", f"next: canon write {open_song}")
+    said = "a person said: first released 1975-10: the label told me"
+    canon("review", "show", open_song, **alone).must_end(0, said)
     for group in ("C1", "C2"):
         canon("review", "choose", open_song, group, **alone).must_end(
             0,

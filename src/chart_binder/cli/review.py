@@ -25,6 +25,7 @@ from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text
 from chart_binder.jobs import overrides
 from chart_binder.jobs.decision import State, read_states
+from chart_binder.jobs.pipeline import override_for
 from chart_binder.jobs.review import (
     QUEUED,
     ReviewCase,
@@ -227,7 +228,8 @@ def show(session: options.Session, name: str, transcript: bool) -> int:
     if waits or lapsed or whole or case.decision.state is State.ERROR:
         lines = review_text.case_lines(case, shown, session.config, lapsed=lapsed, whole=whole)
     else:
-        lines = review_text.settled_lines(case, verdict)
+        override = override_for(case.bundle, override_records) if case.bundle else None
+        lines = review_text.settled_lines(case, verdict, override)
     run = chain.from_iterable(map(event_lines, events))
     session.show(output.file_object(case.path, fields), chain(lines, run))
     output.print_next(review_text.next_call(case, lapsed=lapsed) if waits or lapsed else "")
@@ -353,8 +355,9 @@ def _save_verdict(
         case.path, review_text.verdict_object(case, done, ruled) | {"dry_run": is_dry}
     )
     session.show(fields, review_text.verdict_lines(case, done, ruled))
-    is_next = ruled.decide_again and not is_dry
-    output.print_next(output.canon_call("decide", str(case.path)) if is_next else "")
+    is_next = ruled.saved.override and not is_dry
+    command = "decide" if ruled.decide_again else "write"
+    output.print_next(output.canon_call(command, str(case.path)) if is_next else "")
 
 
 def _with_ids(

@@ -324,12 +324,19 @@ def _decided(case: ReviewCase, verdict: Verdict | None = None) -> Iterator[str]:
         yield from labelled("rules now", now)
 
 
-def settled_lines(case: ReviewCase, verdict: VerdictRecord | None) -> Iterator[str]:
-    """Yield why a case needs nobody: a person reviewed it, or it is decided."""
+def settled_lines(
+    case: ReviewCase, verdict: VerdictRecord | None, override: OverrideRecord | None = None
+) -> Iterator[str]:
+    """Yield why a case needs nobody: a person reviewed it, with an override, or it is decided."""
     yield path_text(case.path)
     if verdict:
         why = f": {verdict.reason}" if verdict.reason else ""
-        text = f"a person said {verdict.verdict}{why} ({local_time(verdict.at_utc)})"
+        is_date = override and override.first_date and verdict.at_utc == override.set_at_utc
+        if override and is_date and not verdict.crg_mbid:
+            words = f"said: first released {override.first_date}"
+        else:
+            words = f"said {verdict.verdict}"
+        text = f"a person {words}{why} ({local_time(verdict.at_utc)})"
         yield from labelled("reviewed", text)
     elif case.decision.state is State.DECIDED:
         yield from _decided(case)

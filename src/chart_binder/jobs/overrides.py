@@ -197,6 +197,8 @@ def choose(
         result = _save(
             store, case, VerdictKind.KEEP, reason, override, replaces=replaces, is_dry=is_dry
         )
+        if choice.same_as is None:  # the date alone can be written at once
+            return result
         notes = (*result.notes, DECIDE_AGAIN)
         return msgspec.structs.replace(result, notes=notes, decide_again=True)
     if _is_only_proposal(case, choice):
