@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from chart_binder.store import Store
 
 _MODEL_IS_OFF = (
-    "no language model was asked; `canon doctor` says how to set one up, and"
-    " `canon config set llm.enabled true` turns it on"
+    "no language model was asked; `canon config set llm.enabled true` turns one on, and then"
+    " `canon doctor` says what it needs"
 )
 _MAX_RELEASES = 64
 """The releases, with their tracks, that stay in memory: the files of an album are on few."""

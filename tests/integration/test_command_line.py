@@ -195,6 +195,8 @@ def test_doctor_rates_each(canon: Canon, changes: dict[str, str], states: str, s
         off = asking(mb) | adjudicating(model, search) | {"CANON_LLM__ENABLED": "false"}
         ran = canon("doctor", "--output=json", **off | changes)
         asked = [*mb.requests, *search.requests, *model.requests]
+        is_off = ran.lines[3]["state"] == "off"
+        assert not (is_off and (model.requests or search.requests))
     assert not asked or not changes.keys() & OFFLINE.keys()
     assert " ".join(line["state"] for line in ran.lines) == f"ok {states}", ran.out
     assert ran.status == status, ran.out
@@ -220,7 +222,7 @@ def test_doctor_hides_the_secrets_in_addresses(canon: Canon) -> None:
         secret = search.url.replace("://", "://u:hunter2@")
         for url in (f"{secret}/absent", "http://u:hunter2/x@h"):
             addresses = {"CANON_LLM__SEARXNG__URL": url, "CANON_LLM__BASE_URL": url}
-            ran = canon("doctor", **asking(mb), **addresses)
+            ran = canon("doctor", **asking(mb), **ENABLED, **addresses)
             assert "://***@" in ran.out
             assert "hunter2" not in ran.out + ran.err
 

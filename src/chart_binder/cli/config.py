@@ -238,6 +238,7 @@ def _read_arguments(arguments: str) -> dict[str, Any] | str:
 _OFFLINE = "not asked: offline (musicbrainz.offline is set)"
 _MODEL_SERVERS = {"ollama": ollama.check, "openai": openai.check}
 _MORE_ENGINES = "turn others on, or these off, under engines in its settings.yml"
+_NO_MODEL = "none is used: `canon config set llm.enabled true` turns one on"
 
 
 _Check = tuple[str, str]
@@ -288,7 +289,7 @@ def _configuration(settings: Settings) -> DoctorFinding:
 
 def findings(config: Config, only: str = "") -> Iterator[DoctorFinding]:
     """Check every service, or only one, and yield the results."""
-    model_off = "" if config.llm.enabled else "not in use: llm.enabled is false"
+    model_off = "" if config.llm.enabled else _NO_MODEL
     search_off = model_off and "not in use: only the model needs it"
     if not config.llm.searxng.enabled:
         search_off = "not in use: llm.searxng.enabled is false"
@@ -298,23 +299,23 @@ def findings(config: Config, only: str = "") -> Iterator[DoctorFinding]:
         ("musicbrainz", True, "", not is_offline, _musicbrainz),
         ("model", not model_off, model_off,
          config.llm.provider not in _MODEL_SERVERS or not is_offline, _model),
-        ("search", False, search_off, config.llm.searxng.enabled and not is_offline, _search),
+        ("search", False, search_off, not is_offline, _search),
     )  # fmt: skip
     for name, is_needed, why_off, is_asked, check in checks:
         if only not in ("", name):
             continue
-        if not is_asked:
+        if why_off or not is_asked:
             yield DoctorFinding(name, "off", is_needed, is_well=True, text=why_off or _OFFLINE)
             continue
         try:
             (result, remark), is_well = check(config), True
         except CanonError as error:
             result, remark, is_well = str(error), "", False
-        state = "off" if why_off else "ok"
-        if not why_off and (remark or not is_well):
-            state = "failed" if is_needed and not is_well else "warning"
-        text = "; ".join(filter(None, (why_off, result, remark)))
-        yield DoctorFinding(name, state, is_needed, is_well or bool(why_off), text)
+        state = "ok" if is_well and not remark else "warning"
+        if is_needed and not is_well:
+            state = "failed"
+        text = "; ".join(filter(None, (result, remark)))
+        yield DoctorFinding(name, state, is_needed, is_well, text)
 
 
 def _store(config: Config) -> _Check:
