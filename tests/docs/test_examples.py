@@ -99,16 +99,12 @@ def test_the_bundle_of_the_docs_is_one() -> None:
 
 
 def test_the_model_servers_lines_are_configuration() -> None:
-    (docker, no_search), [options] = (
-        blocks(name, "toml") for name in ("docs/models.md", "docs/servers.md")
-    )
+    [docker], [options] = (blocks(name, "toml") for name in ("docs/models.md", "docs/servers.md"))
     default = LLMConfig()
     in_docker = Config.model_validate(tomli.loads(docker)).llm
     assert in_docker == default.model_copy(update={"enabled": True})
     published = re.findall(r'"(127\.0\.0\.1:\d+):\d+"', blocks("docs/models.md", "yaml")[0])
     assert [f"http://{each}" for each in published] == [default.base_url, default.searxng.url]
-    without = Config.model_validate(tomli.loads(no_search)).llm
-    assert (without.enabled, without.provider, without.searxng.enabled) == (True, "ollama", False)
     assert Config.model_validate(tomli.loads(options)).llm.extra_body == {"top_k": 20}
     table = page("docs/models.md").partition("## Other servers")[2].partition("## ")[0]
     rows = re.findall(r"^\|.*\|(.*)\|$", table, re.MULTILINE)

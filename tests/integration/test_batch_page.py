@@ -13,6 +13,8 @@ import pytest
 from chart_binder.config import BatchConfig
 from docs.pages import blocks, page
 from golden.bundles import golden, year_only_single
+from integration import compilation
+from integration.compilation import TITLE, compilation_files
 from integration.conftest import Canon
 from integration.services import asking, file_of, flac
 from servers.musicbrainz import MusicBrainzStandIn
@@ -48,6 +50,15 @@ def music(home: Path) -> Path:
 
 
 @pytest.fixture
+def library(home: Path) -> None:
+    """A compilation of ten tracks, two of them left open, and a file that nobody knows."""
+    folder = home / "work" / "music"
+    compilation_files(folder / TITLE, "flac")
+    (folder / "Unsorted").mkdir()
+    flac(folder / "Unsorted", "01.flac", recording="00000000-0000-4000-8000-000000000000")
+
+
+@pytest.fixture
 def bare(home: Path) -> dict[str, str]:
     """What cron or systemd gives a program, with `canon` where pipx puts it."""
     program = home / ".local" / "bin" / "canon"
@@ -57,11 +68,9 @@ def bare(home: Path) -> dict[str, str]:
     return {"HOME": str(home), "PATH": f"{program.parent}:/usr/bin:/bin", "SHELL": "/bin/sh"}
 
 
-def test_every_command_of_the_page_prints_what_it_shows(
-    canon: Canon, music: Path, home: Path
-) -> None:
-    (home / "work" / "music").symlink_to(music)
-    with MusicBrainzStandIn(BUNDLES) as mb:
+@pytest.mark.usefixtures("library")
+def test_every_command_of_the_page_prints_what_it_shows(canon: Canon, home: Path) -> None:
+    with MusicBrainzStandIn(compilation.BUNDLES) as mb:
         settings = asking(mb) | {"COLUMNS": "100"}
         summary = canon("batch", "music", "--write", **settings)
         last = summary.err.splitlines()[-1]
@@ -75,7 +84,7 @@ def test_every_command_of_the_page_prints_what_it_shows(
     lines = alike(whole)
     places = [lines.index(line) for line in shown("show") if line != "..."]
     assert places == sorted(places)
-    assert (home / "work" / "report.jsonl").read_text().count("\n") == 4
+    assert (home / "work" / "report.jsonl").read_text().count("\n") == 11
 
 
 def test_the_limits_of_the_page_are_the_defaults() -> None:

@@ -118,7 +118,9 @@ def compilation_home(
     ):
         place = Path(folder)
         (place / "Music").mkdir()
-        homes = {f"XDG_{name}_HOME": f"{folder}/{name.lower()}" for name in ("DATA", "CONFIG")}
+        homes = {
+            "XDG_DATA_HOME": f"{folder}/.local/share", "XDG_CONFIG_HOME": f"{folder}/.config"
+        }  # fmt: skip
         settings = environment | asking(mb) | homes | {"HOME": folder}
         yield place, settings
 
