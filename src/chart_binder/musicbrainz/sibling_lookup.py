@@ -129,20 +129,21 @@ class _Lookup:
             if not (is_all or is_any_original) and has_room:
                 add_hits(hits)
                 siblings = self._siblings(hits)
-        candidates = [*self._bundle.recording_candidates]
+        candidates, is_complete = [*self._bundle.recording_candidates], hits.is_complete
         for recording, why in siblings:
-            candidate = self._candidate(recording, why, hits, out_by(candidates))
+            candidate, has_releases = self._candidate(recording, why, hits, out_by(candidates))
+            is_complete = is_complete and has_releases
             candidates += [] if is_on_other_versions_only(candidate) else [candidate]
         perhaps = None
-        if hits.is_complete:
+        if is_complete:
             performances, others = self._performances.values(), hits.recordings.values()
             perhaps = possibly_earlier(performances, candidates, others, hits.releases)
         bundle = replace(
             self._bundle,
             recording_candidates=tuple(candidates),
-            siblings=self._bundle.siblings if perhaps or not hits.is_complete else LOOKED_UP,
-            complete=self._bundle.complete if hits.is_complete else False,
-            provenance=self._provenance(hits, perhaps),
+            siblings=self._bundle.siblings if perhaps or not is_complete else LOOKED_UP,
+            complete=self._bundle.complete if is_complete else False,
+            provenance=self._provenance(hits.fetched_at, perhaps, is_complete=is_complete),
         )
         return read_bundle(bundle)
 
@@ -170,8 +171,8 @@ class _Lookup:
 
     def _candidate(
         self, recording: Recording, why: str, hits: SiblingHits, day: int
-    ) -> RecordingCandidate:
-        """Return a sibling as evidence; mark the hits incomplete if not all releases are known.
+    ) -> tuple[RecordingCandidate, bool]:
+        """Return a sibling as evidence, and whether it has all the releases that are needed.
 
         The releases of a sibling much later than `day` are not needed. If the releases cannot be
         read, those in the search result replace them.
@@ -187,19 +188,20 @@ class _Lookup:
             is_all = count == len(releases)
         if is_shown and not is_all:
             releases, is_all = [release for release in shown if release], True
-        hits.is_complete &= is_all or is_later
         home = self._bundle.performer.begin_area_country
         candidate = candidate_of(recording, releases or (), home)
-        return replace(candidate, relation=SIBLING, because=why)
+        return replace(candidate, relation=SIBLING, because=why), is_all or is_later
 
-    def _provenance(self, hits: SiblingHits, unread: str | None) -> Provenance | None:
+    def _provenance(
+        self, fetched_at: float, unread: str | None, *, is_complete: bool
+    ) -> Provenance | None:
         """Return the provenance with the age of the oldest response and a note on unread data."""
         provenance, oldest_at = self._bundle.provenance, self._client.oldest_at
         why = _PERHAPS if unread else None
-        unread, why = (unread, why) if hits.is_complete else (_UNREAD, f"looked up, but {_UNREAD}")
+        unread, why = (unread, why) if is_complete else (_UNREAD, f"looked up, but {_UNREAD}")
         if provenance and unread:
             provenance = replace(provenance, unread=provenance.unread or unread, siblings=why)
-        oldest_at = min(hits.fetched_at, math.inf if oldest_at is None else oldest_at)
+        oldest_at = min(fetched_at, math.inf if oldest_at is None else oldest_at)
         if provenance is None or oldest_at == math.inf:
             return provenance
         dated = self._service.dated(provenance, oldest_at)
