@@ -8,7 +8,7 @@ import pytest
 from chart_binder.domain.evidence import Artist as EvidenceArtist
 from chart_binder.domain.evidence import RecordingCandidate
 from chart_binder.domain.vocabulary import ArtistId, RecordingId
-from chart_binder.musicbrainz.evidence import performance_in, performance_of, same_performance
+from chart_binder.musicbrainz.performances import performance_in, performance_of, same_performance
 from chart_binder.musicbrainz.web_service import Credit, MBArtist, Recording
 from rules.making import cases
 

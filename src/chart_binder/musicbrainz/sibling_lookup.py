@@ -19,18 +19,15 @@ from chart_binder.errors import LookupFailedError, NothingFoundError
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.album import MIN_FILES, Catalogue, CatalogueCache
 from chart_binder.musicbrainz.client import CachedService, Client
-from chart_binder.musicbrainz.evidence import (
+from chart_binder.musicbrainz.evidence import candidate_of, editions_of, is_much_later, out_by
+from chart_binder.musicbrainz.performances import (
     SIBLING,
     Performance,
     bare_song,
-    candidate_of,
     described,
-    editions_of,
-    is_much_later,
     is_on_other_versions_only,
     is_other_performance,
     may_be_same_performance,
-    out_by,
     performance_of,
     performances_in,
     perhaps_apart_ms,

@@ -35,10 +35,7 @@ from chart_binder.musicbrainz.evidence import (
     country_of,
     editions_of,
     is_much_later,
-    is_on_other_versions_only,
     out_by,
-    performance_of,
-    title_key,
 )
 from chart_binder.musicbrainz.matching import (
     FindArtists,
@@ -47,6 +44,11 @@ from chart_binder.musicbrainz.matching import (
     first_found,
     searches,
     with_current_ids,
+)
+from chart_binder.musicbrainz.performances import (
+    is_on_other_versions_only,
+    performance_of,
+    title_key,
 )
 from chart_binder.musicbrainz.sibling_lookup import look_up_together, possibly_earlier
 from chart_binder.net import RateLimiter, Throttle
