@@ -277,7 +277,7 @@ def _by_credit(hits: Iterable[Recording]) -> list[list[Recording]]:
     """Group recordings by their credited artists; a guest may be named in the title instead."""
     groups: list[list[Recording]] = []
     for hit in hits:
-        same = next((group for group in groups if _is_same_credit(hit, group[0])), None)
+        same = next((group for group in groups if _is_by_same_artists(hit, group[0])), None)
         if same:
             same.append(hit)
         else:
@@ -285,7 +285,8 @@ def _by_credit(hits: Iterable[Recording]) -> list[list[Recording]]:
     return groups
 
 
-def _is_same_credit(recording: Recording, other: Recording) -> bool:
+def _is_by_same_artists(recording: Recording, other: Recording) -> bool:
+    """Whether two recordings have the same first artist, and the same guests or a common ISRC."""
     if first_artist(recording) != first_artist(other):
         return False
     ids, others = set(recording.artist_ids), set(other.artist_ids)
