@@ -216,7 +216,9 @@ def test_a_track_that_was_not_found_gets_the_release_date_alone(
     *_, line = canon("write", home / "music", "--also-date", "--output=json").must_end(3).lines
     assert line["why"].startswith("unmatched: ")
     assert [(one["field"], one["new"]) for one in line["changes"]] == [("release_date", ["2004"])]
-    canon("write", home / "music", "--also-date", "--apply").must_end(3, "1 without a new date")
+    canon("write", home / "music", "--also-date", "--apply").must_end(
+        3, "1 of them without a new date"
+    )
     assert as_seen(files)["Navidrome"] == 1
     canon("review", "list").must_end(3, "1 to look at")
     canon("undo").must_end(0)
@@ -347,7 +349,7 @@ def test_the_screen_of_a_split_album(canon: Canon, home: Path, world: dict[str, 
         "8 of 10 files would change, 2 not written\n"
         f"falls apart: '{TITLE}', 8 files into 'Opera' (2)"
     )
-    assert "album              Hits of the Seventies -> Rumours" in rest
+    assert "album                  Hits of the Seventies -> Rumours" in rest
     assert rest.index("album  ") < rest.index("release group  ")
     assert mbid("release Opera") not in moved
     assert mbid("release Opera") in canon("write", folder, "--policy=move", "-v", **world).out

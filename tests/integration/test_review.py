@@ -105,7 +105,7 @@ def test_open_cases_are_listed_by_folder_and_state(canon: Canon, open_song: Path
         (
             "--state=decided",
             2,
-            "found 'decided'; review, undecided, unmatched, unreadable, year are",
+            "--state 'decided': give one of review, undecided, unmatched, unreadable, year",
         ),
     ):
         canon("review", "list", argument).must_end(status, told)
