@@ -42,10 +42,11 @@ from chart_binder.rules.contest import (
     home_countries,
     possibly_earliest,
 )
-from chart_binder.rules.missing_original import YearCase, is_explained, may_gather, year_doubt
 from chart_binder.rules.questions import Contradiction, find_contradictions, readings_of
 from chart_binder.rules.recordings import recording_of, sorted_recordings
 from chart_binder.rules.representative import first_by_content, first_of_day
+from chart_binder.rules.signs import is_explained, may_gather
+from chart_binder.rules.year import YearCase, year_doubt
 
 _PRECISIONS = (10, 7, 4)
 """The lengths of a day, a month and a year as text."""

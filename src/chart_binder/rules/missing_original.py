@@ -1,116 +1,25 @@
-"""Signs that a recording came out before the records listed.
+"""Questions about an original release that may be missing from the evidence."""
 
-Such a sign keeps a compilation from being decided for, makes a year uncertain, or causes a look-up
-of siblings.
-"""
-
-import re
 from collections.abc import Iterator, Sequence
 from datetime import date
-from functools import lru_cache
-from itertools import chain
 from operator import attrgetter
 
-import msgspec
-
-from chart_binder.config import RulesConfig
-from chart_binder.domain.dates import FIRST_DAY, UNKNOWN, PartialDate, before, same_day
-from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
-from chart_binder.domain.media import is_before_its_time
-from chart_binder.domain.remarks import remarks_in, set_off
-from chart_binder.domain.title_words import VERSIONS
-from chart_binder.domain.verdict import Open, Verdict
-from chart_binder.domain.vocabulary import isrc
-from chart_binder.rules.candidates import SPAN, Candidate, Role, describe_unofficial, either
-from chart_binder.rules.contest import BLOCKING_UNDATED, Contest, contest_of
+from chart_binder.domain.dates import UNKNOWN, PartialDate, before, same_day
+from chart_binder.rules.candidates import Candidate, Role, describe_unofficial
+from chart_binder.rules.contest import Contest
 from chart_binder.rules.questions import DraftQuestion
-from chart_binder.rules.recordings import part_mismatch
-from chart_binder.rules.representative import is_marked_reissue
+from chart_binder.rules.signs import (
+    PROMO_DAYS,
+    early_assignment,
+    first_listed,
+    is_explained,
+    telling_copies,
+    year_assigned,
+    year_read,
+)
 
 MISSING = "the original release is missing from the evidence"
-_PROMO_DAYS = 60
-"""A promotional copy comes out at most this many days before its record."""
 _MAX_DOUBTS = 3
-_ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}([0-9]{2})")
-_FIRST_YEAR_OF_1900S = 40
-_NAME = attrgetter("name")
-
-
-def first_listed(contest: Contest) -> Candidate | None:
-    """Return the earliest official record that has a date."""
-    listed = [record for record in contest.candidates if record.first > FIRST_DAY and record.counts]
-    earliest = min(map(SPAN, listed), default=None)
-    return min((record for record in listed if SPAN(record) == earliest), key=_NAME, default=None)
-
-
-# Signs that the recording was out by some day, and what explains each sign. The rules use them, and
-# so does the check whether the year of the first release is certain.
-
-
-def is_explained(hint: PartialDate, contest: Contest) -> bool:
-    """Return whether a recording's first date may be that of a copy that the rules ignore.
-
-    They ignore unofficial copies and releases dated before their medium was on sale. MusicBrainz
-    takes the first date (`recording_first_release_date`) from all releases, official or not.
-    """
-    return any(same_day(hint, copy.when) is not False for copy in _copies(contest))
-
-
-def _copies(contest: Contest) -> Iterator[Release]:
-    for candidate in contest.candidates:
-        yield from (copy for copy in candidate.unofficial if copy.when.is_known)
-        yield from filter(is_before_its_time, candidate.official if candidate.hint else ())
-
-
-def _early_assignment(recordings: Sequence[RecordingCandidate], contest: Contest, year: int) -> int:
-    """Return the year of the earliest ISRC if it is at least two years before `year`, else 0.
-
-    Also return 0 if a copy that the rules ignore came out by the year after the ISRC's.
-    """
-    assigned = isrc_year(recordings, contest.bundle) or year
-    years = (int(copy.when.text[:4]) for copy in _copies(contest))
-    return assigned if assigned < year - 1 and all(y > assigned + 1 for y in years) else 0
-
-
-def _telling_copies(contest: Contest, until: int) -> Iterator[tuple[Candidate, Release]]:
-    """Yield the promotional copies and bootlegs that show that the recording was out before a day.
-
-    A promotional copy is left out if it came out shortly before its record, or, if its group has no
-    official release, shortly before the first record listed. Bootlegs are left out if siblings were
-    looked up and none was found.
-    """
-    has_no_sibling = contest.bundle.has_no_sibling
-    last = f"{date.fromordinal(max(until, 1)).year:04}:"
-    for candidate in contest.candidates:
-        for copy in candidate.unofficial:
-            if copy.date is None or copy.date > last:  # most are of a later year
-                continue
-            when = copy.when
-            if not FIRST_DAY < when.first < until:
-                continue
-            if copy.standing == "Promotion":
-                record = candidate if candidate.official else first_listed(contest)
-                if not (record and _is_shortly_before(when, record)):
-                    yield candidate, copy
-            elif copy.standing == "Bootleg" and not has_no_sibling:
-                yield candidate, copy
-
-
-def _is_shortly_before(promo: PartialDate, record: Candidate) -> bool:
-    """Return whether a promotional copy of that date may belong to a record."""
-    if record.last - promo.first <= _PROMO_DAYS:
-        return True
-    year, month = promo.text[:4], promo.text[5:7]
-    return month == "12" and record.since.text[:7] == f"{int(year) + 1:04}-01"
-
-
-def _earlier_text(sign: str, record: Candidate) -> str:
-    if record.since.is_known:
-        return f"{MISSING}: {sign}, before {record.dated_name}"
-    return f"{sign}, and {record.name} has no date: on which record did it come out then?"
-
-
-# Questions of the rules.
 
 
 def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[DraftQuestion, ...]:
@@ -147,10 +56,10 @@ def _before_all(
         is_own_date = explained.is_known and same_day(hint, explained) is not False
         if hint.last < first.first and not is_own_date and not is_explained(hint, contest):
             yield _earlier_text(f"the recording is dated {hint}", first), about
-        if assigned := _early_assignment([recording], contest, year):
+        if assigned := early_assignment([recording], contest, year):
             yield _earlier_text(f"an ISRC was assigned in {assigned}", first), about
     long_ago = date(max(year - contest.settings.reissue_long_gap_years, 1), 1, 1).toordinal()
-    for candidate, copy in _telling_copies(contest, long_ago):
+    for candidate, copy in telling_copies(contest, long_ago):
         if copy.standing == "Promotion" or candidate.role is Role.COMPILATION:
             text = f"{describe_unofficial(copy)} of {copy.when} is older than"
             text += f" {first.dated_name}: what is it a copy of?"
@@ -174,7 +83,7 @@ def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[D
         if is_earlier and not is_explained(hint, contest):
             signs.append(f"the recording is dated {hint}")
         for code in recording.isrcs or ():
-            year = _year_assigned(code, read)
+            year = year_assigned(code, read)
             if year and date(year, 12, 31).toordinal() < compilation.last:
                 signs.append(f"ISRC {code} was assigned in {year}")
         about = (compilation.id, recording.mb_recording_id)
@@ -188,7 +97,7 @@ def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[DraftQ
     Promotional copies of the compilation itself count if they are, or may be, more than 60 days
     older. A date of only a year or month that contains the compilation's date does not count.
     """
-    for other, copy in _telling_copies(contest, compilation.last):
+    for other, copy in telling_copies(contest, compilation.last):
         is_own, when = other.id == compilation.id, copy.when
         subject, limit, how = other.name, compilation.dated_name, "before"
         is_earlier = before(when, compilation)
@@ -198,9 +107,9 @@ def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[DraftQ
             is_promo = copy.standing == "Promotion" and compilation.is_dated
             if not is_promo or (is_day and is_vague):
                 continue
-            is_earlier = when.last + _PROMO_DAYS < compilation.first or None
+            is_earlier = when.last + PROMO_DAYS < compilation.first or None
             subject, limit = compilation.dated_name, "it"
-            how = f"more than {_PROMO_DAYS} days before"
+            how = f"more than {PROMO_DAYS} days before"
         if is_earlier is False:
             continue
         claim = f"{describe_unofficial(copy)} of {subject} is dated {when}"
@@ -212,313 +121,7 @@ def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[DraftQ
             yield DraftQuestion("date", f"{claim}: {how} {limit}?", about)
 
 
-def isrc_year(recordings: Sequence[RecordingCandidate], bundle: EvidenceBundle) -> int | None:
-    """Return the year in which the earliest ISRC of the recordings was assigned, or None."""
-    codes = [code for recording in recordings if recording.isrcs for code in recording.isrcs]
-    if not codes:
-        return None
-    read = year_read(bundle)
-    return min(filter(None, (_year_assigned(code, read) for code in codes)), default=None)
-
-
-def year_read(bundle: EvidenceBundle) -> int | None:
-    """Return the year in which the evidence was fetched; None if it is unknown."""
-    provenance = bundle.provenance
-    read = ((provenance and provenance.fetched_at_utc) or "")[:4]
-    return int(read) if read.isdecimal() else None
-
-
-@lru_cache(maxsize=4_096)
-def _year_assigned(code: str, read: int | None) -> int | None:
-    """Return the year in which an ISRC was assigned (`CC-XXX-YY-NNNNN`, ISO 3901), or None.
-
-    The two digits `YY` mean a year from 1940 to 2039 that is no later than the year after `read`.
-    The first codes date from 1986, but some registrants used the year of an older recording.
-    """
-    form = _ISRC.match(isrc(code))
-    if form is None:
-        return None
-    year = 2000 + int(form[1])
-    is_past = year >= 2000 + _FIRST_YEAR_OF_1900S or (read is not None and year > read + 1)
-    return year - 100 if is_past else year
-
-
-_TAPING_YEARS = 2
-_FIRST_YEAR = 1877
-"""The year of the phonograph; no record is older."""
-_YEAR = re.compile(
-    r"(?<![A-Za-z0-9-])(?:\d\d?-\d\d?-)?((?:18[89]|19|20)\d\d)"
-    r"(?:-\d\d(?:-\d\d)?|-(?:18|19|20)\d\d)?(?![A-Za-z0-9-])"
-)
-"""A year, alone or in a date, but not part of a longer number or a catalogue number."""
-_REMASTER = re.compile(r"\bre-?master|リマスター", re.IGNORECASE)
-_EDITIONS = RulesConfig(
-    reissue_terms=(
-        "remaster", "reissue", "re-release", "reprint", "repress", "anniversary", "expanded",
-        "legacy edition", "リマスター", "再発", "復刻",
-    )
-)  # fmt: skip
-"""Terms that imply an earlier edition; a deluxe or limited edition may be the first."""
-
-
-class YearCase(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """The contest of one reading, the records that may be the first, and their year."""
-
-    contest: Contest
-    firsts: Sequence[Candidate]
-    year: str
-
-    @property
-    def copies(self) -> Iterator[tuple[Candidate, Release]]:
-        """The unofficial releases, each with its record."""
-        for candidate in self.contest.candidates:
-            yield from ((candidate, copy) for copy in candidate.unofficial)
-
-    @property
-    def is_any_work_of_the_year(self) -> bool:
-        """Whether any record of the year is neither a compilation nor a soundtrack."""
-        return any(
-            candidate.counts and candidate.since.text[:4] == self.year and not may_gather(candidate)
-            for candidate in self.contest.candidates
-        )
-
-
-def year_doubt(case: YearCase) -> str | None:
-    """Return why the year is not certain; None if it is."""
-    doubts = (_in_collections(case), _in_hints(case), _in_editions(case), _in_gaps(case))
-    return next(chain.from_iterable(doubts), None)
-
-
-def may_gather(candidate: Candidate) -> bool:
-    """Return whether a record may gather earlier recordings: a compilation or a soundtrack."""
-    if candidate.role is Role.SOUNDTRACK:
-        return candidate.group.types[0] not in ("Single", "EP")
-    return candidate.role is Role.COMPILATION
-
-
-def only_gathers(candidate: Candidate, contest: Contest) -> bool:
-    """Return whether a record gathers recordings and nothing shows that this one was new on it.
-
-    The recording was new on a soundtrack if a work by the artist certainly came out within the
-    window after it, or if the earliest ISRC is of its year or the year before.
-    """
-    if candidate.role is not Role.SOUNDTRACK or not may_gather(candidate):
-        return may_gather(candidate)
-    until = candidate.first + contest.settings.lead_window_days
-    works = (work for work in contest.candidates if work.counts and work.is_own is not False)
-    if any(work.last <= until and not may_gather(work) for work in works):
-        return False
-    assigned = isrc_year(contest.recordings, contest.bundle)
-    return not (assigned and assigned >= date.fromordinal(candidate.last).year - 1)
-
-
-def taping_year(recordings: Sequence[RecordingCandidate], released: int) -> str | None:
-    """Return the year in a comment that is at least three years before `released`, or None."""
-    for comment in sorted([take.disambiguation or "" for take in recordings]):
-        for year in _YEAR.findall(comment):
-            if int(year) < released - _TAPING_YEARS:
-                return str(year)
-    return None
-
-
-def are_remasters(recordings: Sequence[RecordingCandidate]) -> bool:
-    """Return whether the title or comment of every recording calls it a remaster."""
-    for recording in recordings:
-        title, comment = recording.title or "", recording.disambiguation or ""
-        in_title = _REMASTER.search(title) and _REMASTER.search(set_off(title))
-        if not in_title and not _REMASTER.search(comment):
-            return False
-    return True
-
-
-# Doubts: reasons why a year is not certain. docs/decisions.md lists them in this order.
-
-
-def _in_collections(case: YearCase) -> Iterator[str]:
-    """Yield a doubt if all records of the year gather recordings: the original may be missing.
-
-    There is no doubt if a verified fact calls one of them the premiere, or if siblings were looked
-    up and none was found. Nor is there a doubt if all are by the artist and the earliest ISRC or a
-    promotional single is of that year.
-    """
-    firsts, year = case.firsts, int(case.year)
-    contest = case.contest
-    assigned = isrc_year(contest.recordings, contest.bundle)
-    has_no_sibling = contest.bundle.has_no_sibling and not (assigned and assigned < year)
-    if case.is_any_work_of_the_year or not all(only_gathers(first, contest) for first in firsts):
-        return
-    if has_no_sibling or any(candidate.group.premiere for candidate in firsts):
-        return
-    gathering, perhaps = "may gather earlier recordings", contest.bundle.possible_sibling
-    if others := [candidate for candidate in firsts if candidate.is_own is not True]:
-        yield f"{either(others)} {gathering}, so the original may be missing{perhaps}"
-    of_singles = (copy for record, copy in case.copies if record.role is Role.SINGLE)
-    promos = (copy for copy in of_singles if copy.standing == "Promotion")
-    is_promo = any(copy.when.text[:4] == case.year for copy in promos)
-    if assigned != year and not is_promo:
-        yield f"{either(firsts)} {gathering}, and nothing else says {year}{perhaps}"
-
-
-def _in_hints(case: YearCase) -> Iterator[str]:
-    """Yield doubts because of earlier years in dates of groups, first dates, ISRCs and comments."""
-    contest, year = case.contest, int(case.year)
-    dates = [first.own_date.text if first.own_date else case.year for first in case.firsts]
-    if all(text[:4] < case.year for text in dates):
-        names = either(case.firsts)
-        yield f"no earlier release than {names} is known, but its group is of {min(dates)[:4]}"
-    until = max(first.last for first in case.firsts) + contest.settings.lead_window_days
-    for candidate in sorted(contest.candidates, key=_NAME):
-        role, own_date = candidate.role, candidate.own_date
-        is_close = candidate.first <= until and candidate not in case.firsts
-        can_be_first = role is Role.SINGLE or (role is Role.ALBUM and is_close)
-        if can_be_first and own_date and own_date.text[:4] < case.year:
-            yield f"{candidate.name} may have come out earlier: its group is of {own_date}"
-    for hint in sorted({recording.first_date.text for recording in contest.recordings} - {""}):
-        if hint[:4] < case.year and not is_explained(PartialDate.parse(hint), contest):
-            yield f"MusicBrainz dates the recording {hint}, and no release of then is listed"
-    if assigned := _early_assignment(contest.recordings, contest, year):
-        yield f"an ISRC of the recording was assigned in {assigned}"
-    if case.firsts and all(_is_of_later_year(first, year) for first in case.firsts):
-        yield f"its comment names a later year than that of {either(case.firsts)}"
-    is_archival = contest.bundle.has_no_sibling and all(
-        "Live" in first.group.kinds for first in case.firsts
-    )
-    if not is_archival and (taped := taping_year(contest.recordings, year)):
-        yield f"its comment names {taped}, so an earlier release may be missing"
-
-
-def _is_of_later_year(candidate: Candidate, year: int) -> bool:
-    """Return whether comments say that each recording was performed live or anew after a year."""
-    for recording in candidate.recordings:
-        telling = remarks_in(None, recording.disambiguation).telling
-        years = [int(word) for word in telling if _YEAR.fullmatch(word)]
-        if not (years and min(years) > year and telling & VERSIONS.keys()):
-            return False
-    return True
-
-
-def _in_editions(case: YearCase) -> Iterator[str]:
-    """Yield doubts if the first releases are reissues, or if undated or unofficial ones exist.
-
-    A remaster or reissue that a verified fact calls the premiere raises no doubt. Neither does a
-    `2009 remaster` on a record of 1969, because MusicBrainz has one recording for it and the
-    original.
-    """
-    named, unproved = either(case.firsts), not any(first.group.premiere for first in case.firsts)
-    if unproved and all(_is_only_remaster(first, case.year) for first in case.firsts):
-        yield f"the recording on {named} is a remaster, so the original may be missing"
-    if unproved and all(map(_is_only_reissue, case.firsts)):
-        yield f"the earliest release known of {named} is a reissue"
-    candidates = case.contest.candidates
-    for candidate in sorted(filter(_may_be_earlier, candidates), key=_NAME):
-        yield f"{candidate.name} has no date, so it may be earlier"
-    for candidate in sorted(case.contest.works, key=_NAME):
-        if candidate.since.is_known and not candidate.is_dated:
-            yield f"{candidate.name} has a pressing without a date, which may be earlier"
-    early = min((record.hint.text for record in candidates if record.hint), default=case.year)
-    if early[:4] < case.year:
-        yield f"a release is dated {early}, on a medium of later years: the first may be of then"
-    is_any_work = case.is_any_work_of_the_year
-    telling_copies = [
-        (candidate, copy)
-        for candidate, copy in _telling_copies(case.contest, date(int(case.year), 1, 1).toordinal())
-        if copy.standing == "Promotion" or not is_any_work
-    ]
-    unstated = ((candidate, copy) for candidate, copy in case.copies if copy.may_be_official)
-    yield from sorted(
-        f"{describe_unofficial(copy)} of {candidate.name} is of {copy.when}"
-        for candidate, copy in (*telling_copies, *unstated)
-        if copy.when.is_known and copy.when.text[:4] < case.year
-    )
-
-
-def _is_only_remaster(candidate: Candidate, year: str) -> bool:
-    remarks = (f"{take.title} {take.disambiguation}" for take in candidate.recordings)
-    is_also_older = any(named > year for text in remarks for named in _YEAR.findall(text))
-    return are_remasters(candidate.recordings) and not is_also_older
-
-
-def _is_only_reissue(candidate: Candidate) -> bool:
-    first = [copy for copy in candidate.official if copy.date == candidate.since.text]
-    group = candidate.group
-    return bool(first) and all(is_marked_reissue(copy, group, _EDITIONS) for copy in first)
-
-
-def _may_be_earlier(candidate: Candidate) -> bool:
-    """Return whether an undated single, soundtrack or record without a type may be the first."""
-    # A dated release of an undated candidate has a date before its medium was on sale.
-    if candidate.first > FIRST_DAY or any(copy.date for copy in candidate.official):
-        return False
-    unstated = [copy for copy in candidate.unofficial if copy.may_be_official]
-    may_be_official = candidate.counts or not all(copy.when.is_known for copy in unstated)
-    is_single = candidate.role in BLOCKING_UNDATED or "Soundtrack" in candidate.group.kinds
-    is_untyped = not (candidate.group.types[0] or candidate.group.kinds)
-    return may_be_official and (is_single or is_untyped)
-
-
-def _in_gaps(case: YearCase) -> Iterator[str]:
-    """Yield doubts because of gaps in the evidence, and of years too early or late to be right."""
-    bundle = case.contest.bundle
-    if possible := bundle.possible_sibling:
-        yield possible.removeprefix("; ")
-    year, read = int(case.year), year_read(bundle)
-    if year < _FIRST_YEAR:
-        yield f"no record is of {year}: the date of {either(case.firsts)} is wrong"
-    if read and year > read + 1:
-        yield f"the evidence is of {read}: the date of {either(case.firsts)} may be wrong"
-    if bundle.complete is False:
-        yield "the evidence is cut short: more was found than was read"
-    if apart := part_mismatch(bundle, case.contest.recordings):
-        yield apart
-
-
-_FINAL = ("CRG:MANUAL_OVERRIDE", "CRG:STATED_PREMIERE")
-"""Rules based on a person or a verified fact, for which nothing is looked up."""
-
-
-def needs_siblings(bundle: EvidenceBundle, verdict: Verdict, settings: RulesConfig) -> bool:
-    """Return whether siblings (other recordings of the performance) should be looked up.
-
-    They should if a case is open because the original is missing, or if the rules decide for a
-    compilation, for a reissue, or for a release that is later than an ISRC's year, the recording's
-    first date, a promotional copy, a year in its comment or its group's first date: the original
-    may carry a sibling. Return False if siblings were looked up already.
-    """
-    if bundle.siblings == "looked_up":
-        return False
-    if isinstance(verdict, Open) and verdict.proposal:
-        verdict = verdict.proposal
-    contest = contest_of(bundle, settings)
-    counting = [candidate for candidate in contest.candidates if candidate.counts]
-    if isinstance(verdict, Open):
-        is_asked = any(question.kind == "missing_original" for question in verdict.questions)
-        return is_asked or all(candidate.role is Role.COMPILATION for candidate in counting)
-    chosen = next((group for group in contest.candidates if group.id == verdict.crg), None)
-    if chosen is None or verdict.crg_rule in _FINAL:
-        return False
-    first = first_listed(contest) or chosen
-    return _may_be_later(chosen, verdict.rr, contest) or _is_anything_before(first, contest)
-
-
-def _may_be_later(chosen: Candidate, rr: str | None, contest: Contest) -> bool:
-    group, group_date = chosen.group, chosen.group.first_date
-    release = next((edition for edition in group.editions if edition.mb_release_id == rr), None)
-    return (
-        only_gathers(chosen, contest)
-        or (release is not None and is_marked_reissue(release, group, contest.settings))
-        or (group_date.is_known and chosen.is_dated and group_date.last < chosen.first)
-    )
-
-
-def _is_anything_before(first: Candidate, contest: Contest) -> bool:
-    recordings, year = contest.recordings, int(first.since.text[:4] or 0)
-    return (
-        are_remasters(first.recordings)
-        or (isrc_year(recordings, contest.bundle) or year) < year
-        or any(recording.first_date.last < first.first for recording in recordings)
-        or taping_year(recordings, year) is not None
-        or any(
-            copy.standing == "Promotion" and copy.when.last < first.first
-            for _, copy in _telling_copies(contest, first.first)
-        )
-    )
+def _earlier_text(sign: str, record: Candidate) -> str:
+    if record.since.is_known:
+        return f"{MISSING}: {sign}, before {record.dated_name}"
+    return f"{sign}, and {record.name} has no date: on which record did it come out then?"
