@@ -12,6 +12,7 @@ Answer: TypeAlias = bool | None
 # One day before the calendar begins, so that a date in its first year counts as known.
 FIRST_DAY = date.min.toordinal() - 1
 LAST_DAY = date.max.toordinal()
+_MEAN_YEAR, _MANY_YEARS = 365.25, 2
 
 _NO_DATE = "{!r} is not a date: YYYY, YYYY-MM or YYYY-MM-DD is allowed"
 _FORM = re.compile(r"([0-9]{4}|\?{4})(?:-([0-9]{2}|\?{2})(?:-([0-9]{2}|\?{2}))?)?")
@@ -117,3 +118,13 @@ def same_day(day: DaySpan, reference: DaySpan) -> Answer:
     if day.first == day.last == reference.first == reference.last:
         return True
     return False if day.last < reference.first or reference.last < day.first else None
+
+
+def time_between(least: int, most: int) -> str:
+    """Return a number of days, or a range, in words; in years if it is two years or more."""
+    unit = "day"
+    if least >= _MANY_YEARS * _MEAN_YEAR:
+        least, most, unit = round(least / _MEAN_YEAR), round(most / _MEAN_YEAR), "year"
+    if least < most:
+        return f"{least} to {most} {unit}s"
+    return f"{most} {unit}{'s' if most > 1 else ''}"

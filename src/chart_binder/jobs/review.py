@@ -13,6 +13,7 @@ import msgspec
 
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.albums import group_by_album
+from chart_binder.domain.dates import time_between
 from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.patches import (
     DATE,
@@ -52,7 +53,6 @@ from chart_binder.llm.events import read_run
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.transcript import AnyEvent, TranscriptDefectError
 from chart_binder.rules.candidates import Candidate
-from chart_binder.rules.contest import time_between
 from chart_binder.rules.decide import decide
 from chart_binder.rules.first_release import first_release
 from chart_binder.rules.labels import Labels, labelled_candidates, labelled_releases

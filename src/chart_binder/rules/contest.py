@@ -1,18 +1,15 @@
 """The contest for one recording: the candidates by role, and which of them may be the earliest."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date
-from functools import lru_cache
-from typing import TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from chart_binder.config import RulesConfig
-from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, Answer, PartialDate
+from chart_binder.domain.dates import FIRST_DAY, LAST_DAY
 from chart_binder.domain.evidence import Artist, EvidenceBundle, RecordingCandidate
-from chart_binder.domain.media import is_before_its_time, is_too_early
-from chart_binder.domain.vocabulary import NO_COUNTRIES, country_code
+from chart_binder.domain.media import is_too_early
 from chart_binder.rules.candidates import (
     Candidate,
     Role,
@@ -23,14 +20,19 @@ from chart_binder.rules.candidates import (
     with_hint,
     with_span,
 )
-from chart_binder.rules.names import is_named, names_on
+from chart_binder.rules.early_compilations import (
+    EarlyCompilation,
+    early_compilations,
+    least_of_others,
+    two_least,
+)
 from chart_binder.rules.recordings import sorted_recordings
+from chart_binder.rules.ties import TieBreak, possibly_earliest
 
 BLOCKING_UNDATED = (Role.SINGLE, Role.SOUNDTRACK)
 """An undated record with one of these roles may be the premiere, so it keeps the case open."""
 
 _DAYS_A_YEAR = 366
-_MEAN_YEAR, _MANY_YEARS = 365.25, 2
 
 _INTENTS = (
     ("is_live", "live"), ("is_remix", "remix"), ("is_demo", "demo"),
@@ -52,11 +54,11 @@ class Contest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     singles: Sequence[Candidate]
     albums: Sequence[Candidate]
     """The studio albums that may be the earliest studio album."""
-    early_compilations: "Sequence[EarlyCompilation]"
+    early_compilations: Sequence[EarlyCompilation]
     """Compilations that may be the premiere."""
     dated_compilations: Sequence[Candidate]
     """The compilations with a date: of a release, or else of the group."""
-    tie_break: "TieBreak"
+    tie_break: TieBreak
     recordings: Sequence[RecordingCandidate]
     bundle: EvidenceBundle
     """The evidence without recordings; its `siblings` is `looked_up` only if none was found."""
@@ -120,7 +122,7 @@ def build_contest(
     candidates: Sequence[Candidate],
     bundle: EvidenceBundle,
     settings: RulesConfig,
-    tie_break: "TieBreak | None" = None,
+    tie_break: TieBreak | None = None,
 ) -> Contest:
     """Return the contest for recordings of one song; `bundle` has no recordings.
 
@@ -138,7 +140,7 @@ def build_contest(
     early: Sequence[EarlyCompilation] = ()
     if dated and settings.compilation_premiere:
         window = settings.lead_window_days
-        early = _early_compilations(dated, soundtracks, others, bundle.performer, window)
+        early = early_compilations(dated, soundtracks, others, bundle.performer, window)
         if any(compilation.precedes_all for compilation in early):
             firsts = []
     return Contest(
@@ -232,9 +234,9 @@ def _soundtracks_as_works(
     """
     soundtracks = [record for record in compilations if is_soundtrack(record.group)]
     if soundtracks and not is_any_work and len(compilations) > 1:
-        soonest = _two_least(record.first for record in compilations if record.is_dated)
+        soonest = two_least(record.first for record in compilations if record.is_dated)
         soundtracks = soundtracks_perhaps_first(compilations)
-        if all(record.last > _least_of_others(soonest, record.first) for record in soundtracks):
+        if all(record.last > least_of_others(soonest, record.first) for record in soundtracks):
             return []
     return [replace(record, role=Role.SOUNDTRACK) for record in soundtracks]
 
@@ -267,200 +269,3 @@ def _without_undated(
     ignored = [work for work in undated if work.id not in early]
     ids = {work.id for work in ignored}
     return [early.get(work.id, work) for work in works if work.id not in ids], ignored
-
-
-# Ties: which of several records of one day comes first.
-
-_FORMER = {
-    "SU": (
-        "AM", "AZ", "BY", "EE", "GE", "KG", "KZ", "LT", "LV", "MD", "RU", "TJ", "TM", "UA", "UZ",
-    ),
-    "YU": ("BA", "CS", "HR", "ME", "MK", "RS", "SI", "XK"),
-    "CS": ("ME", "RS"),
-    "XC": ("CZ", "SK"),
-    "XG": ("DE",),
-}  # fmt: skip
-"""MusicBrainz codes of former countries, with their successors (ISO 3166-3, and `X` codes)."""
-
-
-@lru_cache(maxsize=512)
-def home_countries(country: str | None) -> frozenset[str]:
-    """Return a country with its predecessors and successors; nothing for worldwide and Europe."""
-    if not country or country in NO_COUNTRIES:
-        return frozenset()
-    former = {old for old, new in _FORMER.items() if country in new}
-    return frozenset({country, *former, *_FORMER.get(country, ())})
-
-
-def label_rank(order: Sequence[str], names: Sequence[str | None]) -> int:
-    """Return the least index in `order` of any of the names; its length if there is none."""
-    if not order:
-        return 0
-    folded = {name.casefold() for name in names if name}
-    return next((n for n, label in enumerate(order) if label.casefold() in folded), len(order))
-
-
-Key: TypeAlias = tuple[int, bool, int]
-
-
-class TieBreak:
-    """Sort keys for records of the same day; the smaller key wins.
-
-    A soundtrack comes first, then a studio album (or, for a live, remix, demo or edit recording, a
-    record of that type), then other records. Of equal records, one with a release of that day in
-    the artist's country comes first, then one whose label is earlier in the configured order.
-
-    `best` counts the releases that may have come out on that day, `worst` only those that certainly
-    did. The countries and labels of a group count only if it lists no releases.
-
-    Keys are cached, because the rules are tried on many days with the same releases.
-    """
-
-    __slots__ = ("_home", "_keys", "_labels", "intent")
-
-    def __init__(self, intent: str, country: str | None, labels: Sequence[str]) -> None:
-        self.intent = intent
-        self._home = home_countries(country)
-        self._labels = labels
-        self._keys: dict[tuple[str, str], Key] = {}
-
-    def best(self, candidate: Candidate) -> Key:
-        """Return the key for the first day on which the candidate may have come out."""
-        return self._key_on(candidate, candidate.since, "first")
-
-    def worst(self, candidate: Candidate) -> Key:
-        """Return the key for the last day on which the candidate may have come out."""
-        return self._key_on(candidate, candidate.by, "last")
-
-    def _key_on(self, candidate: Candidate, day: PartialDate, edge: str) -> Key:
-        if key := self._keys.get((candidate.group.mb_rg_id, edge)):
-            return key
-        bound = getattr(day, edge)
-        is_day = day.first == day.last  # a year that ends on that day does not match
-        releases = [
-            release
-            for release in candidate.official
-            if (release.date == day.text if is_day else getattr(release.when, edge) == bound)
-            and not is_before_its_time(release)
-        ]
-        countries = {release.place for release in releases}
-        labels = [release.label for release in releases]
-        if candidate.is_weak:
-            countries |= {*map(country_code, candidate.group.countries or ())}
-            labels += candidate.group.labels or ()
-        is_home = not self._home.isdisjoint(countries - {None})
-        key = self._role_rank(candidate), not is_home, label_rank(self._labels, labels)
-        self._keys[candidate.id, edge] = key
-        return key
-
-    def _role_rank(self, candidate: Candidate) -> int:
-        if candidate.role is Role.SOUNDTRACK:
-            return 0
-        if self.intent:
-            return 1 if self.intent in [kind.casefold() for kind in candidate.group.kinds] else 2
-        return 1 if candidate.role is Role.ALBUM else 2
-
-
-def possibly_earliest(works: Sequence[Candidate], tie_break: TieBreak) -> Sequence[Candidate]:
-    """Return the works that may be the earliest.
-
-    For each of them there is a choice of exact days within the spans that makes it, and no other,
-    the earliest.
-    """
-    if len(works) <= 1:
-        return works
-    soonest = min([work.last for work in works])
-    close = [work for work in works if work.first <= soonest]
-    if len(close) == 1 or all(work.first < soonest for work in close):
-        return close
-    least = min(tie_break.worst(work) for work in close if work.last == soonest)
-    return [work for work in close if work.first < soonest or tie_break.best(work) <= least]
-
-
-# Compilations that may be the premiere.
-
-_NEVER = 2 * LAST_DAY
-
-
-class EarlyCompilation(msgspec.Struct, frozen=True, eq=False):
-    """A compilation by the artist that may precede every work by more than the lead window."""
-
-    candidate: Candidate
-    is_own: Answer
-    is_alone: bool
-    """Whether every other compilation came out later by more than the lead window."""
-    precedes_all: bool
-    """Whether it is certain that the recording did not first come out on a work."""
-
-
-def _early_compilations(
-    compilations: Sequence[Candidate],
-    soundtracks: Sequence[Candidate],
-    works: Sequence[Candidate],
-    artist: Artist,
-    window: int,
-) -> Sequence[EarlyCompilation]:
-    """Return the compilations that may precede every work by more than `window` days.
-
-    A compilation by the artist is the premiere if every other compilation is also more than
-    `window` days later. The case is open if another compilation may be closer. A compilation is
-    left out if another is certainly more than `window` days earlier, or if it does not precede the
-    `soundtracks`, which are compilations that count as works.
-    """
-    work_last = min([work.last for work in works], default=_NEVER)
-    early = [collection for collection in compilations if collection.first + window < work_last]
-    if not early:
-        return ()
-    others = (*compilations, *soundtracks)
-    soonest = _two_least(record.last for record in others)
-    first = _two_least(record.first for record in others)
-    work_first = min([work.first for work in works], default=_NEVER)
-    sound_last = min([soundtrack.last for soundtrack in soundtracks], default=_NEVER)
-    sound_first = min([soundtrack.first for soundtrack in soundtracks], default=_NEVER)
-    soonest_work = min(work_first, sound_first)
-    names = _artist_names(artist, works)
-    results = []
-    for record in early:
-        other_last = _least_of_others(soonest, record.last)
-        if record.first >= sound_last or record.first > other_last + window:
-            continue
-        is_own = record.is_own
-        if not is_own and soonest_work <= record.last + window:
-            continue
-        if is_own is False and is_named(names, record.group, record.official) is False:
-            if soonest_work < _NEVER:
-                results.append(EarlyCompilation(record, is_own, is_alone=True, precedes_all=True))
-            continue
-        other_first = first[record.first == first[0]]
-        is_ahead = record.last + window < work_first and record.last < sound_first
-        precedes_all = is_own is True and is_ahead and record.last <= other_first + window
-        is_alone = record.last + window < other_first
-        results.append(EarlyCompilation(record, is_own or None, is_alone, precedes_all))
-    return results
-
-
-def _two_least(days: Iterable[int]) -> tuple[int, int]:
-    first, second, *_ = *sorted(days)[:2], _NEVER, _NEVER
-    return first, second
-
-
-def _least_of_others(two_least: tuple[int, int], day: int) -> int:
-    """Return the least of all days except the one `day`, by the two least of all days."""
-    least, second = two_least
-    return second if day == least else least
-
-
-def _artist_names(artist: Artist, works: Sequence[Candidate]) -> set[str]:
-    credited = [work for work in works if work.role in (Role.SINGLE, Role.ALBUM)]
-    names = {name for work in credited for name in names_on(work.group, work.official)}
-    return names | {artist.name} if artist.name else names
-
-
-def time_between(least: int, most: int) -> str:
-    """Return a number of days, or a range, in words; in years if it is two years or more."""
-    unit = "day"
-    if least >= _MANY_YEARS * _MEAN_YEAR:
-        least, most, unit = round(least / _MEAN_YEAR), round(most / _MEAN_YEAR), "year"
-    if least < most:
-        return f"{least} to {most} {unit}s"
-    return f"{most} {unit}{'s' if most > 1 else ''}"

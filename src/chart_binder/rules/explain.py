@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from chart_binder.domain.dates import FIRST_DAY, LAST_DAY
+from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, time_between
 from chart_binder.domain.evidence import RecordingCandidate
 from chart_binder.domain.media import first_day_on_sale
 from chart_binder.domain.remarks import set_off
@@ -26,13 +26,7 @@ from chart_binder.rules.candidates import (
     either,
     with_span,
 )
-from chart_binder.rules.contest import (
-    Contest,
-    build_contest,
-    home_countries,
-    soundtracks_perhaps_first,
-    time_between,
-)
+from chart_binder.rules.contest import Contest, build_contest, soundtracks_perhaps_first
 from chart_binder.rules.missing_original import MISSING
 from chart_binder.rules.premiere import RuleResults, Ruling, possible_answers
 from chart_binder.rules.questions import (
@@ -56,6 +50,7 @@ from chart_binder.rules.recordings import (
     title_wanted,
     via_sibling,
 )
+from chart_binder.rules.ties import home_countries
 
 _MAX_CLOSE = 8
 """If more candidates are close, no days are tried, and their exact dates are asked for."""

@@ -15,7 +15,7 @@ from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.media import first_year_on_sale, format_rank, is_before_its_time
 from chart_binder.domain.vocabulary import EUROPE, NO_COUNTRIES, ReleaseId, non_blank
 from chart_binder.rules.candidates import Candidate, candidates_in
-from chart_binder.rules.contest import home_countries, label_rank
+from chart_binder.rules.ties import home_countries, label_rank
 
 ORIGIN_COUNTRY_EARLIEST = "RR:ORIGIN_COUNTRY_EARLIEST"
 WORLD_EARLIEST = "RR:WORLD_EARLIEST"
