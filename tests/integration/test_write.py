@@ -420,3 +420,5 @@ def test_an_old_failure_is_told_with_its_time_and_what_helps(canon: Canon, home:
     for line, help_ in zip(canon("write", *files, "--output=json").lines, helps, strict=True):
         assert " (looked at 20" in line["why"]
         assert help_ in line["why"]
+    canon("write", files[0]).must_end(3, f"next: canon decide {files[0]}")
+    canon("write", untagged).must_end(3, "next: canon review")

@@ -183,6 +183,7 @@ class TagResults:
     _has_kept: bool = False
     _is_undecided: bool = False
     _is_in_review: bool = False
+    _needs_person: bool = False
     _undated: list[Path] = field(default_factory=list)
     """The files of which only the year is open."""
     _bar: Progress = field(default_factory=Progress)
@@ -253,19 +254,21 @@ class TagResults:
             if _BEST_KNOWN not in options.command_line():
                 return call
             return output.canon_call("override", "set", str(self._undated[0]), "--first", "YEAR")
-        return "canon review" if self.status == _WAITS else ""
+        return "canon review" if self.status == _WAITS and self._needs_person else ""
 
     def show(self, report: WriteReport) -> None:
         """Count a file and print it as JSON, or collect it until its album is complete."""
         self.counts[report.status] += 1
         self.partial.update(tag_text.shortfalls(report))
         self._has_kept |= bool(report.kept_keys)
-        self._is_undecided |= report.why in DECIDE_AGAIN
+        self._is_undecided |= report.why in DECIDE_AGAIN or report.is_failed
         self._is_in_review |= report.in_review
         self._undated += [report.path] if report.withheld and not report.in_review else []
         self._bar.show(BatchTally(files=(done := self.counts.total()), worked=done))
         waiting = _WAITS if report.waits else 0
-        self.status = output.worst(self.status, waiting, _WRITE_STATUS.get(report.status, 0))
+        file_status = output.worst(waiting, _WRITE_STATUS.get(report.status, 0))
+        self._needs_person |= file_status == _WAITS and not report.is_dated
+        self.status = output.worst(self.status, file_status)
         if self.as_json:
             fields = _report_object(report, is_undo=self.is_undo)
             output.print_json(output.file_object(report.path, fields))
@@ -472,10 +475,16 @@ def verify(session: options.Session, paths: tuple[str, ...]) -> int:
     show([output.count_text(counts, _FINDINGS) or "no audio file was found"])
     output.print_lines(lines)
     if counts[VerifyState.TAGS_DIFFER]:
-        output.print_notes(["if you changed the tags yourself, nothing is left to do"])
+        output.print_notes([
+            "if you changed the tags yourself, nothing is left to do",
+            "to make a date of yours count: canon override set FILE --first DATE",
+            f"to write canon's tags again: {output.canon_call('write', *paths)}",
+        ])  # fmt: skip
     if open_file:
         output.print_next(output.canon_call("review", "show", open_file))
-    elif status == _WAITS or set(counts) == {VerifyState.UNRECORDED}:
+    elif set(counts) == {VerifyState.UNRECORDED} or (
+        status == _WAITS and not counts[VerifyState.TAGS_DIFFER]
+    ):
         output.print_next(output.canon_call("write", *paths))
     return status
 

@@ -30,7 +30,7 @@ from chart_binder.domain.tags import (
     move,
     recordings_of,
 )
-from chart_binder.domain.verdict import OverrideRecord
+from chart_binder.domain.verdict import OverrideRecord, SaidBy
 from chart_binder.domain.vocabulary import MBID, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError, LookupFailedError, StoreError
 from chart_binder.files import absolute_path
@@ -46,9 +46,7 @@ if TYPE_CHECKING:
 
 NOT_DECIDED = "not decided yet: `canon decide` decides it"
 _NO_EVIDENCE = "its evidence is not in the store: decide again"
-_OPEN = (
-    "its release group is undecided, and waits in `canon review`; its date does not depend on it"
-)
+_OPEN = "its release group is undecided; its date does not depend on it"
 _OVERRIDE_REMOVED = "the override that decided it was removed since: decide again"
 _OVERRIDE_NEW = "a person decided on it since: decide again"
 _OVERRIDE_DIFFERS = "a person decided otherwise since: decide again"
@@ -144,8 +142,9 @@ class WriteReport:
 
     `notes` name fields that stay although the decision differs, `withheld` says why the decision
     was not written in full, `lost` names file attributes and times that could not be preserved.
-    `in_review`: the file waits in `canon review` for another reason. After an undo, `kept_keys` and
-    `other_keys` were changed since the write and stay; only the former were written.
+    `in_review`: the file waits in `canon review` for another reason. `is_failed`: it could not
+    be decided, but another try may succeed. After an undo, `kept_keys` and `other_keys` were
+    changed since the write and stay; only the former were written.
     """
 
     path: Path
@@ -161,6 +160,7 @@ class WriteReport:
     withheld: str | None = None
     file: TaggedFile | None = None
     in_review: bool = False
+    is_failed: bool = False
     kept_keys: tuple[journal.ChangedKey, ...] = ()
     other_keys: tuple[journal.ChangedKey, ...] = ()
 
@@ -174,6 +174,12 @@ class WriteReport:
         """Whether the file needs a person, even if something was written into it."""
         is_open = self.plan is not None and self.plan.draft.track.chosen.release_group is None
         return is_open or self.withheld is not None or bool(self.kept_keys)
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether it is written with the date that a person gave."""
+        first = self.plan.draft.track.first if self.plan and not self.withheld else None
+        return first is not None and first.by is SaidBy.PERSON
 
 
 PlanOrReport: TypeAlias = TagPlan | WriteReport
@@ -191,6 +197,7 @@ def refused(
         decision_id=decision.id if decision else None,
         file=file,
         in_review=decision is not None and decision.state in WAITING_STATES,
+        is_failed=decision is not None and decision.state == State.ERROR,
     )
 
 
