@@ -261,6 +261,25 @@ def open_song(canon: Canon, home: Path, alone: dict[str, str]) -> Path:
     return song
 
 
+def test_a_model_that_does_not_answer_leaves_a_dated_case_undecided(
+    canon: Canon, open_song: Path, alone: dict[str, str]
+) -> None:
+    absent = {"CANON_LLM__ENABLED": "true", "CANON_LLM__BASE_URL": "http://127.0.0.1:1"}
+    canon("decide", open_song, **alone).must_end(3, "to do", "no language model was asked")
+    canon("decide", open_song, **alone | absent).must_end(1, "does not answer")
+    canon("review", "choose", open_song, "--first=1975-10", **alone).must_end(1)
+    canon("override", "set", open_song, "--first=1975-10", **alone).must_end(0)
+    dated = canon("decide", open_song, **alone).must_end(3, "first released 1975-10")
+    assert "to do" not in dated.out
+    assert "siblings" not in dated.out
+    asked = canon("decide", open_song, **alone | absent)
+    asked.must_end(3, "to do", "does not answer", "`ollama serve`")
+    canon("batch", open_song, "--only=undecided", **alone | absent).must_end(3, "undecided")
+    written = canon("write", open_song, "--apply", **alone).must_end(3, "1 file written")
+    assert "next:" not in written.err
+    assert original(open_song) == ["1975-10"]
+
+
 def test_review_names_the_pages_on_which_to_mend_a_case(
     canon: Canon, home: Path, open_song: Path, alone: dict[str, str]
 ) -> None:

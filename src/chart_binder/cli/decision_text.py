@@ -112,7 +112,7 @@ def decision_lines(
 
     If `brief`, leave out addresses, all but one missing fact, and the checks of a model.
     """
-    decision = case.decision
+    decision, siblings = case.decision, case.decision.siblings
     yield path
     is_undecided = decision.state is State.UNDECIDED
     with_year = not (brief and is_undecided)
@@ -134,8 +134,10 @@ def decision_lines(
         yield from labelled_list("missing", filter(None, (first, remainder)))
     else:
         yield from labelled_list("missing", decision.missing_facts)
-    if decision.siblings and not explained and not (brief and decision.siblings.said == NOT_NEEDED):
-        yield from labelled("siblings", decision.siblings.said)
+    is_dated = decision.first_release and decision.first_release.by is SaidBy.PERSON
+    is_left_out = explained or is_dated or (brief and siblings and siblings.said == NOT_NEEDED)
+    if siblings and not is_left_out:
+        yield from labelled("siblings", siblings.said)
     if decision.hint:
         yield from labelled("to do", decision.hint)
     elif decision.cause is Cause.UNIDENTIFIED:

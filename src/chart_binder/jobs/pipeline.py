@@ -212,6 +212,7 @@ def decide_by_rules(pipeline: Pipeline, bundle: EvidenceBundle) -> Case:
     meant = override.recording_mbid if override else None
     left_open = State.REVIEW if proposal else State.UNDECIDED
     hint = _NAMED if bundle.is_named_by_file else pipeline.why_not_asked
+    is_hint_shown = hint and not (proposal or (override and override.first_date))
     decision = Decision(
         state=State.DECIDED if is_decided else left_open,
         decided_by=by if proposal else None,
@@ -222,7 +223,7 @@ def decide_by_rules(pipeline: Pipeline, bundle: EvidenceBundle) -> Case:
         rr_rule=proposal.rr_rule if proposal else f"RR:{INDETERMINATE}",
         confidence=1.0 if is_decided else 0.0,
         rationale=verdict.because,
-        hint=hint if hint and not proposal else UNSET,
+        hint=hint if is_hint_shown else UNSET,
         missing_facts=verdict.missing_facts,
         questions=() if isinstance(verdict, Decided) else verdict.questions,
         evidence_hash=evidence_hash(bundle),
@@ -255,6 +256,8 @@ def apply_answer(pipeline: Pipeline, case: Case, result: AdjudicationResult) -> 
     """
     assert case.bundle is not None
     assert isinstance(case.verdict, Open)
+    if result.outcome is Outcome.ERROR and case.override and case.override.first_date:
+        return unanswered_case(case, result.problem or NO_REASON)
     bundle = with_recordings(case.bundle, result.added)
     state = _STATES[result.outcome]
     is_answer = state in (State.DECIDED, State.REVIEW)
@@ -399,6 +402,13 @@ def failed_case(case: Case, error: str | None, cause: Cause | msgspec.UnsetType)
     """Return a case whose decision is an error; everything else in it stays."""
     decision = replace(case.decision, state=State.ERROR, error=error, cause=cause)
     return dataclasses.replace(case, decision=decision)
+
+
+def unanswered_case(case: Case, problem: str) -> Case:
+    """Return a case about which no model could be asked: an error, unless a person dated it."""
+    if case.override and case.override.first_date:
+        return dataclasses.replace(case, decision=replace(case.decision, hint=problem))
+    return failed_case(case, problem, Cause.MODEL)
 
 
 def unreadable_case(path: Path, problem: object) -> FileCase:

@@ -27,10 +27,10 @@ from chart_binder.jobs.decision import Cause, Decision, FileCase, FileOutcome, S
 from chart_binder.jobs.pipeline import (
     attempt,
     decide_by_rules,
-    failed_case,
     finish,
     needs_adjudicator,
     save,
+    unanswered_case,
 )
 from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.jobs.write_albums import files_of_album
@@ -489,7 +489,7 @@ class BatchRun:
         """Return the outcome of a case for which the failing model is not asked."""
         failed = f"it failed {self.model.failures_in_a_row} times: {self.model.last_error}"
         why = f"the model was not asked, for {failed}"
-        case = failed_case(file.case, why, Cause.MODEL)
+        case = unanswered_case(file.case, why)
         return finish(self.worker.pipeline, replace(file, case=case))
 
     def _save(self) -> None:
