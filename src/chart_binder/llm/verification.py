@@ -117,14 +117,17 @@ class Verifier:
         claims = [self._grounded(number, fact) for number, fact in enumerate(facts)]
         statements = _by_patch(claims)
         new_patches = [patch for patch in statements if adds_to(self.case.bundle, patch)]
-        checked: list[Patch] = []
         verifier = self
-        claims += verifier.verify_decisive(new_patches, statements, checked)
+        further, new_patches, checked = verifier.verify_decisive(new_patches, (), statements)
+        claims += further
         if not (self.case.asks_year or self._decisive(new_patches, statements)):
             verifier = dataclasses.replace(
                 self, case=dataclasses.replace(self.case, asks_date=True)
             )
-            claims += verifier.verify_decisive(new_patches, statements, checked)
+            further, new_patches, checked = verifier.verify_decisive(
+                new_patches, checked, statements
+            )
+            claims += further
         for patch, indecisive in statements.items():
             if patch not in checked:
                 claims += self._verify_indecisive(patch, indecisive)
@@ -142,21 +145,23 @@ class Verifier:
         return tuple(results), tuple(contradictions)
 
     def verify_decisive(
-        self, new_patches: list[Patch], statements: _Statements, checked: list[Patch]
-    ) -> Iterator[_ClaimedFact]:
-        """Verify what the decision depends on, until all of it is verified; yield further claims.
+        self, new_patches: Sequence[Patch], checked: Sequence[Patch], statements: _Statements
+    ) -> tuple[list[_ClaimedFact], list[Patch], list[Patch]]:
+        """Verify what the decision depends on, until all of it is verified.
 
-        Adds each patch to `checked`, and removes unverified ones from `new_patches`, while the
-        claims are consumed.
+        Returns further claims, `new_patches` without those that were not verified, and `checked`
+        with those that were checked here.
         """
+        further, remaining, all_checked = list[_ClaimedFact](), [*new_patches], [*checked]
         while unchecked := [
-            patch for patch in self._decisive(new_patches, statements) if patch not in checked
+            patch for patch in self._decisive(remaining, statements) if patch not in all_checked
         ]:
-            checked += unchecked
+            all_checked += unchecked
             for patch in unchecked:
-                yield from self._verify_statement(patch, statements[patch])
+                further += self._verify_statement(patch, statements[patch])
                 if not any(claim.fact.verified for claim in statements[patch]):
-                    new_patches.remove(patch)
+                    remaining.remove(patch)
+        return further, remaining, all_checked
 
     def _verify_by_same_page(self, claim: _ClaimedFact, claims: Sequence[_ClaimedFact]) -> None:
         """Verify a cited fact if code verified the same value in a structure of its page."""
