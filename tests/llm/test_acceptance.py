@@ -12,6 +12,7 @@ from chart_binder.llm.acceptance import SENT_BACK
 from chart_binder.llm.events import ReadingEvent
 from chart_binder.llm.result import AdjudicationResult, Outcome, RulesAgreement, why_not_written
 from chart_binder.llm.second_reading import MAX_READINGS
+from chart_binder.react.transcript import ObservationEvent
 from corpus import rows
 from golden.bundles import golden, year_only_single
 from llm.scripted_runs import (
@@ -102,6 +103,16 @@ def test_verified_facts_decide_whatever_the_model_chose(answer: str, page: str, 
     assert (result.outcome, result.crg_mbid, result.iterations) == (Outcome.ACCEPTED, crg, 2)
     assert (result.rules, failed(result)) == (RulesAgreement.CONFIRMED, [])
     assert told(result) == [], "the remark below the page said what the rules give"
+
+
+def test_advice_has_a_remark_below_unless_it_says_the_next_step_itself() -> None:
+    events = adjudicated("Final Answer: C2", final(), final()).transcript
+    assert isinstance(events, tuple)
+    unreadable, sent_back = [event for event in events if isinstance(event, ObservationEvent)]
+    assert "Write next:" in (unreadable.remark or "")
+    assert SENT_BACK in sent_back.content
+    assert "Write next:" in sent_back.content
+    assert sent_back.remark is None
 
 
 def test_a_fact_outside_what_the_evidence_allows_is_shown_and_not_dropped() -> None:

@@ -36,12 +36,14 @@ _MAX_NAMED = 3
 
 @dataclass(slots=True)
 class AnswerChecker:
-    """Checks answers against the evidence and against what was read in this run.
+    """Checks the answers of one run against the evidence and against what was read in it.
 
-    `tools` are the names of the tools that the model has.
+    `tools` are the names of the tools that the model has. Only `read` changes the checker: `case`,
+    `pending`, `added_recordings` and `_sent_back`. The other methods may be called in any order.
     """
 
     case: OpenCase
+    """The case, with the recordings that `read` has added."""
     log: RunLog
     reader: SecondReader
     finder: RecordFinder
@@ -53,8 +55,6 @@ class AnswerChecker:
     """The recordings that records named in answers have added to the evidence, by id."""
     _sent_back: set[str] = field(default_factory=set, init=False)
     """The kinds of problems for which an answer was sent back."""
-    _is_sending_back: bool = field(default=False, init=False)
-    """Whether the next observation is the advice on an answer that was sent back."""
 
     def read(self, text: str, is_last: bool) -> AdjudicationResult:  # noqa: FBT001 (the loop's)
         """Return the result of an answer, without the figures of the run.
@@ -76,8 +76,9 @@ class AnswerChecker:
         new = {kind: text for kind, text in problems.items() if kind not in self._sent_back}
         if new and not is_last:
             self._sent_back |= new.keys()
-            self.pending, self._is_sending_back = result, True
-            raise AnswerRefusedError(f"{SENT_BACK} {next(iter(new.values()))}.{self._next_step()}")
+            self.pending = result
+            text = f"{SENT_BACK} {next(iter(new.values()))}.{self._next_step()}"
+            raise AnswerRefusedError(text, takes_remark=False)
         return result
 
     def research(self) -> Research:
@@ -96,13 +97,7 @@ class AnswerChecker:
         return remark_on(self.research(), ()).crg
 
     def remark(self, observation: Observation) -> str:
-        """Return the remark to show below an observation: what the pages read so far would settle.
-
-        The remark on advice about an answer that was sent back is empty.
-        """
-        if self._is_sending_back:
-            self._is_sending_back = False
-            return ""
+        """Return the remark to show below an observation: what the pages would settle."""
         observed = ObservationEvent.of(observation, 0)
         research = Research(self.case, read_documents((*self.log.events, observed)))
         steps = further_steps(research, self.tools, (*self.log.events, observed))

@@ -59,7 +59,14 @@ _SHORT_OF_TIME: Final = "(The time for this run is nearly over: give your final 
 
 
 class AnswerRefusedError(Exception):
-    """An answer is not accepted; the text tells the model why, and what to write instead."""
+    """An answer is not accepted; the text tells the model why, and what to write instead.
+
+    `takes_remark` says whether the conversation adds the remark of `Hooks` below the text.
+    """
+
+    def __init__(self, text: str, *, takes_remark: bool = True) -> None:
+        super().__init__(text)
+        self.takes_remark = takes_remark
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,15 +407,16 @@ class _Conversation(Generic[T]):
             return None
         if isinstance(step, Unreadable):
             self.on_event(StepEvent("malformed", self.turn, notes=step.notes))
-            refusal = step.advice
+            refusal = AnswerRefusedError(step.advice)
         else:
             self.on_event(StepEvent("finish", self.turn, notes=step.notes))
             try:
                 is_last = self.turn == self.max_turns
                 return Ending(self.turn, self.task.validate_answer(step.answer, is_last))
             except AnswerRefusedError as error:
-                refusal = str(error)
-        observation = self.calls.show_with_remark(advice(refusal), self.turn)
+                refusal = error
+        show = self.calls.show_with_remark if refusal.takes_remark else self.calls.show
+        observation = show(advice(str(refusal)), self.turn)
         self.remember(step, reply, (CallResult(None, observation),))
         return None
 
