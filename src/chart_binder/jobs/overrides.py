@@ -159,8 +159,16 @@ def reject(
     result = _save(
         store, case, VerdictKind.REJECT, reason, override, replaces=replaces, is_dry=is_dry
     )
-    notes = (*result.notes, DECIDE_AGAIN)
+    notes = (*result.notes, *_date_made_certain(case, override), DECIDE_AGAIN)
     return msgspec.structs.replace(result, notes=notes, decide_again=True)
+
+
+def _date_made_certain(case: ReviewCase, override: OverrideRecord) -> Iterator[str]:
+    """Yield a remark on the doubted date that counts as certain because its group was chosen."""
+    first = case.decision.first_release
+    is_doubted = first and not (first.year_certain or override.first_date)
+    if first and is_doubted and bare_id(first.release_group_mbid or "") == override.crg_mbid:
+        yield f"{first.date} counts as certain now; if it came out earlier, give --first DATE"
 
 
 def _is_only_proposal(case: ReviewCase, choice: PersonChoice) -> bool:
