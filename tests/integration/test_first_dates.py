@@ -365,6 +365,19 @@ def test_the_keys_of_a_walk(
     assert (kept["first_date"], kept["crg_mbid"]) == ("1975", None)
 
 
+def test_an_id_that_is_pasted_for_an_unmatched_file_belongs_into_its_tags(
+    canon: Canon, home: Path, environment: dict[str, str], alone: dict[str, str]
+) -> None:
+    nowhere = flac(home / "work", "nowhere.flac", title="Nowhere", artist="Nobody")
+    canon("decide", nowhere, **alone).must_end(3, "unmatched")
+    with walking(home, environment | alone, "review", "walk") as terminal:
+        terminal.until("? keys")
+        for pasted in (TRAM, f"{SITE}/recording/{TRAM}"):
+            terminal.press((pasted, "write the recording's id"))
+        terminal.press(("q", ""))
+        assert terminal.ended() == 3
+
+
 def test_a_verdict_that_somebody_else_replaced_is_not_taken_back(
     canon: Canon, home: Path, environment: dict[str, str], open_song: Path, alone: dict[str, str]
 ) -> None:

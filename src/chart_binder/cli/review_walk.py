@@ -69,6 +69,10 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
 _RECORD = "a candidate's number, or the id or address of a release group or a release"
 _LEAVE_KEYS = frozenset({"q", progress.CTRL_D})
 _PREVIEWED = 10
+_NO_EVIDENCE = (
+    "no id is taken here, because no recording was found: write the recording's id, or the right"
+    " artist and title, into the file's tags, then decide it again (canon decide)"
+)
 _LEAST_LINES = 12
 """A case is shown as on a terminal of at least this many lines."""
 _PASTED = re.compile(r"\S*musicbrainz\.org/([a-z-]+)/\S+", re.IGNORECASE)
@@ -392,6 +396,8 @@ class Walk:
     def _pasted(self, case: ReviewCase, text: str) -> _NextStep:
         """Take an id or an address that was pasted in place of a key."""
         page = _PASTED.fullmatch(text)
+        if case.bundle is None and (page or MBID.fullmatch(text)):
+            raise CanonError(_NO_EVIDENCE)
         if page and page[1] == "recording":
             return self._choose_recording(case, text)
         if page or MBID.fullmatch(text):
