@@ -309,17 +309,13 @@ def run_items(
     on_message: Callable[[str], None],
 ) -> BatchResult:
     """Do what `run_batch` does for any `items`; `arguments` are stored with the run."""
-    if options.write:
-        options = replace(options, policy=options.policy or Policy(config.tags.policy))
-    options.check()
+    options = _checked(options, config)
     run = new_run("batch", arguments)
     with open_store(store_url(config)) as store:
         versions = run_versions(config, run.id)
         refresh = _refresh(store, run, options, on_message)
         setup = _setup(config, versions, options, refresh.since)
-        worker = setup.worker(store)
-        if options.ask_years and worker.pipeline.adjudicator is None:
-            raise UsageError(f"--ask-years needs a model: {worker.pipeline.why_not_asked}")
+        worker = _worker(setup, store, options)
         resume = _resume_check(store, config, options, versions, refresh.runs)
         buffer = OutcomeBuffer(None if options.dry_run else store, run)
         years = YearQueue(config.batch.model_jobs, options.ask_seconds)
@@ -342,13 +338,28 @@ def run_items(
             with on_error(partial(_save_failed_end, buffer, tally)):
                 batch.run(items(store))
                 batch.finish(years.ask(store, worker.pipeline, to_stop))
-            if years.left:
-                batch.is_cut_short |= to_stop()
-                years_left = counted(years.left, "uncertain year")
-                on_message(f"{years_left} left: the same command goes on")
+            batch.is_cut_short |= bool(years.left) and to_stop()
+        if years.left:
+            on_message(f"{counted(years.left, 'uncertain year')} left: the same command goes on")
         result = _result(run.id, batch, is_stopped=to_stop())
         buffer.save_run(result.measures, result.status)
-        return result
+    return result
+
+
+def _checked(options: BatchOptions, config: Config) -> BatchOptions:
+    """Return the options with the configured policy if tags are written. Raises `UsageError`."""
+    if options.write:
+        options = replace(options, policy=options.policy or Policy(config.tags.policy))
+    options.check()
+    return options
+
+
+def _worker(setup: WorkerSetup, store: "Store", options: BatchOptions) -> Worker:
+    """Return a worker of this process. Raises `UsageError` if a model is needed and off."""
+    worker = setup.worker(store)
+    if options.ask_years and worker.pipeline.adjudicator is None:
+        raise UsageError(f"--ask-years needs a model: {worker.pipeline.why_not_asked}")
+    return worker
 
 
 def _resume_check(

@@ -74,16 +74,13 @@ class Subject:
         """
         is_listed = about != THE_RECORDING
         bundle = bundle if is_listed else with_stated_single(bundle, None)
-        all_groups = bundle.groups
         groups, releases = records_with_id(bundle, about)
-        homes = groups or [
-            group for group in all_groups if not set(releases).isdisjoint(group.editions)
-        ]
+        homes = groups or [g for g in bundle.groups if not set(releases).isdisjoint(g.editions)]
         records: list[ReleaseGroup | Release] = [*releases, *homes]
         if groups:
             releases = [release for group in groups for release in group.editions]
             records = [*homes, *releases]
-        other_groups = [group for group in all_groups if group not in homes]
+        other_groups = [group for group in bundle.groups if group not in homes]
         titles = frozenset(title for record in records for title in _titles(record.title))
         artists = frozenset(spellings(bundle.performer.name or ""))
         release_ids = {release.mb_release_id for release in releases}
