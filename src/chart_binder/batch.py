@@ -354,7 +354,7 @@ def _checked(options: BatchOptions, config: Config) -> BatchOptions:
     return options
 
 
-def _worker(setup: WorkerSetup, store: "Store", options: BatchOptions) -> Worker:
+def _worker(setup: "WorkerSetup", store: "Store", options: BatchOptions) -> Worker:
     """Return a worker of this process. Raises `UsageError` if a model is needed and off."""
     worker = setup.worker(store)
     if options.ask_years and worker.pipeline.adjudicator is None:
