@@ -96,7 +96,8 @@ class Decision(msgspec.Struct, frozen=True):
 
     `error` says why the state is `error`, `rationale` why it is `unmatched` or `unreadable`.
     `artist` and `title` come from the evidence, else from the file's tags. `hint` says why no model
-    was asked about an open case. `missing_facts` are the `questions` as sentences.
+    was asked about an open case, or did not answer about one that a person dated. `missing_facts`
+    are the `questions` as sentences.
     """
 
     state: State
