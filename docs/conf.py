@@ -4,11 +4,16 @@ The pages are the Markdown files of this folder; `reference/` is made of the pro
 """
 
 import inspect
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
 import click
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import pictures
 
 from chart_binder import __version__
 from chart_binder.cli.main import canon
@@ -77,3 +82,14 @@ page(
 page("rules", "Rules", *rules())
 page("keys", "Configuration keys", "```{literalinclude} ../../config.toml\n:language: toml\n```\n")
 page("api", "Python API", *(part for module in PUBLIC for part in names(module)))
+
+(REFERENCE / "timeline.svg").write_text(pictures.timeline(), "utf-8")
+for name, title in pictures.SCREENS.items():
+    (REFERENCE / f"{name}.svg").write_text(pictures.screen(name, title), "utf-8")
+images = {"timeline": f"Where {pictures.CASE} may have come out first", **pictures.SCREENS}
+page(
+    "pictures",
+    "Pictures",
+    "Made of the golden cases and of the screens that the tests hold.\n",
+    *(f"## {title}\n\n![{title}]({name}.svg)\n" for name, title in images.items()),
+)
