@@ -309,8 +309,7 @@ def run_items(
     on_message: Callable[[str], None],
 ) -> BatchResult:
     """Do what `run_batch` does for any `items`; `arguments` are stored with the run."""
-    options = _checked(options, config)
-    run = new_run("batch", arguments)
+    options, run = _checked(options, config), new_run("batch", arguments)
     with open_store(store_url(config)) as store:
         versions = run_versions(config, run.id)
         refresh = _refresh(store, run, options, on_message)
