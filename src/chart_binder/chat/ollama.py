@@ -139,7 +139,7 @@ def _client(
 def _readable(document: Any) -> dict[str, Any]:
     """Return a document with members that the library requires and some servers leave out.
 
-    Arguments of calls that are sent as text become objects. Raises `ValueError` if it is no object.
+    Arguments of calls that are sent as text become objects. Raises `ValueError` for other text.
     """
     fields = convert_json(document, dict[str, Any])
     result = {"model_info": None, **fields, "models": fields.get("models") or []}

@@ -42,7 +42,7 @@ Fields = Mapping[str, Any]
 class ModelHealth:
     """The result of a check of a server; each problem is a sentence that ends with its remedy.
 
-    `remark` is a sentence on something that is no problem. `context_length` is the context in
+    `remark` is a sentence on something that is not a problem. `context_length` is the context in
     tokens that the model can have there, and `loaded_length` the one that it has now. `build` tells
     builds of a model apart: a digest, or size and quantization; it is empty if the server does not
     say.

@@ -185,7 +185,7 @@ class TagResults:
     _is_in_review: bool = False
     _needs_person: bool = False
     _undated: list[Path] = field(default_factory=list)
-    """The files of which only the year is open."""
+    """The files that are open in nothing but their year."""
     _bar: Progress = field(default_factory=Progress)
 
     @property

@@ -47,7 +47,7 @@ class PartialDate:
     @staticmethod
     @lru_cache(maxsize=65_536)
     def parse(text: str) -> "PartialDate":
-        """Parse a date, of which parts may be unknown or missing. Raises `ValueError`."""
+        """Parse a date whose parts may be unknown or missing. Raises `ValueError`."""
         stripped = text.strip()
         if not stripped:
             return UNKNOWN

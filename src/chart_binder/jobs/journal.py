@@ -154,7 +154,7 @@ def changes_since_write(
 ) -> tuple[ChangedKey, ...]:
     """Return the keys that differ since a write. Raises `AudioError` for an unreadable snapshot.
 
-    With `in_texts_only` leave out heads of tags, and keys of which only the bytes differ.
+    With `in_texts_only` leave out heads of tags, and keys whose bytes alone differ.
     """
     # The version of ID3 is left out, because another program may have converted 2.3 to 2.4.
     then, now = (

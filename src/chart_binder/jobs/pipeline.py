@@ -323,7 +323,7 @@ def with_year(pipeline: Pipeline, case: Case, question: Open, result: Adjudicati
 
 
 def finish(pipeline: Pipeline, file: FileCase) -> FileOutcome:
-    """Return the outcome of a case, with records to save unless it is no file or not looked up."""
+    """Return the outcome of a case; it has records to save if a file was looked up."""
     decision, status = file.case.decision, file.status_before
     is_saved = decision.cause is not Cause.NOT_LOOKED_UP and is_stored(file.path, decision)
     stored = None

@@ -46,7 +46,7 @@ _MAX_TOGETHER = 2_000
 """Files that are planned at once: their evidence is in memory."""
 
 _FILES_AT_ONCE = 100
-"""Files of which the records in the store are read together."""
+"""How many files have their records read from the store together."""
 
 _NOT_WHOLE = (
     "skipped because --whole-albums dates all tracks or none, and {undated} of {tracks} cannot be"

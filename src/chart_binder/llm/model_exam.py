@@ -85,7 +85,7 @@ class _Page(msgspec.Struct, frozen=True):
 
 
 class ExamRun(msgspec.Struct, frozen=True):
-    """A run about a single of which only the year is known, and the album that it may belong to.
+    """A run about a single with only its year known, and the album that it may belong to.
 
     The first search finds the pages `first`, and every later call `later`. `right` is the label of
     the right answer; if there are `later` pages, the model must go on looking to find it. `trap` is
@@ -227,7 +227,7 @@ def _answered_group(events: Sequence[AnyEvent], dialect: Dialect, run: ExamRun) 
 
 
 class _ErrorRecordingModel:
-    """Stores the error of a model that cannot be asked, because it is no wrong answer."""
+    """Stores the error of a model that cannot be asked, because that is not a wrong answer."""
 
     def __init__(self, chat: ChatModel) -> None:
         self._chat = chat

@@ -141,7 +141,7 @@ class OpenCase:
         return minimum if is_cited else max(minimum, SOURCES_IF_UNCITED)
 
     def needed(self, patches: Sequence[Patch]) -> tuple[Patch, ...]:
-        """Return patches of which the decision needs each; none if the rules do not decide."""
+        """Return only the patches that the decision needs; none if the rules do not decide."""
         decision, needed = self.decision_with(patches), list(patches)
         if decision is None:
             return ()

@@ -408,7 +408,7 @@ class ReleaseList:
         return answer, None
 
     def forget(self) -> None:
-        """Delete the cached pages, one of which is wrong."""
+        """Delete the cached pages, because one is wrong."""
         for query in self._queries:
             self._service.forget(query)
 

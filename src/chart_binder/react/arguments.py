@@ -485,7 +485,7 @@ def _parsed(value: object, opener: str) -> object:
 
 
 def resolved(schema: Schema, definitions: Schema) -> Schema:
-    """Return the schema that a reference points to, or the schema itself if it is no reference."""
+    """Return the schema that a reference points to; any other schema is returned unchanged."""
     for _ in range(_MAX_REFERENCES):
         combined = schema.get("allOf", ())
         reference = (combined[0] if len(combined) == 1 else schema).get("$ref")

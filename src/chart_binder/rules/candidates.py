@@ -45,7 +45,7 @@ class Role(enum.Enum):
 
 _COLLECTIONS = ("Compilation", "DJ-mix")
 _NO_STUDIO_ALBUM = frozenset({*_COLLECTIONS, "Soundtrack", "Live", "Remix"})
-"""An Album with one of these secondary types is no studio album; mixtapes and demos are."""
+"""An Album with one of these secondary types is not a studio album; mixtapes and demos are."""
 
 
 @lru_cache(maxsize=1_024)

@@ -26,7 +26,7 @@ def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[
     """Return questions about signs that the recording was out before every record listed.
 
     `possible` are the records that may be the decision. If the first record listed is the only one
-    of them, and its group has the recording's first date, that date is no sign, because only a
+    of them, and its group has the recording's first date, that date is not a sign, because only a
     release of that group is missing.
     """
     is_any_hint = any(take.first_release_date or take.isrcs for take in contest.recordings)

@@ -261,7 +261,7 @@ def _only_compilation(only: Candidate, contest: Contest) -> Ruling:
 
 
 def earliest_official(contest: Contest) -> Ruling:
-    """Choose the work that comes first if it is no single."""
+    """Choose the work that comes first if it is not a single."""
     choices = [candidate for candidate in contest.firsts if candidate.role is not Role.SINGLE]
     if not choices:
         return no_choice("no album or other work comes first")

@@ -129,7 +129,7 @@ def recording_of(
 def via_sibling(
     recordings: Sequence[RecordingCandidate], decided: RecordingId | None = None
 ) -> str:
-    """Return a text if only siblings led to a record; an empty text if any recording is none."""
+    """Return a text if only siblings led to a record, else an empty text."""
     if not recordings or not all(recording.is_sibling for recording in recordings):
         return ""
     sibling = min(recordings, key=lambda take: (take.mb_recording_id != decided, _order(take)))

@@ -200,7 +200,7 @@ def open_database(text: str) -> Database:
     """Return the database at a URL; its tables need not exist yet. Raises `StoreError`."""
     try:
         url = make_url(text)
-    except (ArgumentError, ValueError) as error:  # ValueError: a port that is no number
+    except (ArgumentError, ValueError) as error:  # ValueError: the port is not a number
         raise StoreError(f"store.url {masked(text)!r} is no URL; {_ALLOWED}") from error
     if url.get_backend_name() == "sqlite":
         return _open_sqlite(url)

@@ -409,7 +409,7 @@ class BatchRun:
             self._futures[future] = partial(self._gathered, len(to_do))
 
     def _decide(self, request: BundleRequest) -> None:
-        """Decide a bundle by rules, in this thread; it is no file, and not saved."""
+        """Decide a bundle by rules, in this thread; it is not saved, because it is not a file."""
         pipeline = self.worker.pipeline
         case = attempt(lambda: decide_by_rules(pipeline, request.bundle()))
         file = FileCase(Path(request.name), None, case, is_given=True)

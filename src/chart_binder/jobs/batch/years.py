@@ -153,7 +153,7 @@ class _YearAsker:
     def _with_answer(
         self, file: FileOutcome, source: Case, result: AdjudicationResult
     ) -> FileOutcome | None:
-        """Save the answer for a file and return the file; None if its year is no question.
+        """Save the answer for a file and return the file; None if its year is not asked about.
 
         The file keeps its release group unless the rules chose another one in the `source` case.
         """
