@@ -3,6 +3,8 @@
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -140,16 +142,22 @@ def test_a_batch_that_is_interrupted_while_it_asks_for_years_says_so(
     assert canon("runs", "list", "--output=json").lines[0]["status"] == 130
 
 
-def test_a_proposed_year_waits_beside_open_cases_and_is_accepted(canon: Canon, home: Path) -> None:
-    bundle = compilation()
-    files = [file_of(bundle, home, f"{n}.flac", date="1999") for n in range(2)]
+@contextmanager
+def proposing(bundle: Bundle) -> Iterator[tuple[dict[str, str], OllamaStandIn]]:
+    """Yield settings with a model that finds the year on one page, and that model."""
     with (
         MusicBrainzStandIn([bundle]) as mb,
         Pages({"/tram": PAGE}) as pages,
         Searxng({f"Lena Frost {QUERY}": [hit(f"{pages.url}/tram", "Slow Tram")]}) as search,
         OllamaStandIn(answering(*[ANSWER] * 9)) as model,
     ):
-        settings = asking(mb) | adjudicating(model, search, pages) | ALONE
+        yield asking(mb) | adjudicating(model, search, pages) | ALONE, model
+
+
+def test_a_proposed_year_waits_beside_open_cases_and_is_accepted(canon: Canon, home: Path) -> None:
+    bundle = compilation()
+    files = [file_of(bundle, home, f"{n}.flac", date="1999") for n in range(2)]
+    with proposing(bundle) as (settings, model):
         canon("batch", home, **settings).must_end(0)
         asked = canon("batch", home, "--ask-years", **settings)
         asked.must_end(0, "; 2 proposed by a model, for you to accept", "next: canon review")
@@ -243,13 +251,7 @@ def test_a_record_of_an_answer_that_is_not_accepted_dates_nothing(canon: Canon, 
 def test_a_rejected_year_leaves_the_queue_and_the_decision(canon: Canon, home: Path) -> None:
     bundle = compilation()
     file = file_of(bundle, home, date="1999")
-    with (
-        MusicBrainzStandIn([bundle]) as mb,
-        Pages({"/tram": PAGE}) as pages,
-        Searxng({f"Lena Frost {QUERY}": [hit(f"{pages.url}/tram", "Slow Tram")]}) as search,
-        OllamaStandIn(answering(*[ANSWER] * 9)) as model,
-    ):
-        settings = asking(mb) | adjudicating(model, search, pages) | ALONE
+    with proposing(bundle) as (settings, _):
         canon("decide", file, **settings).must_end(0)
     canon("review", "reject", file, "--reason=another song").must_end(0)
     assert canon("review", "list").must_end(0).out == "nothing to look at\n"
