@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from chart_binder.audio.file_access import UnreadablePath
+from chart_binder.audio.find import UnreadablePath
 from chart_binder.config import Config
 from chart_binder.config.load import load_settings
 from chart_binder.domain.evidence_json import read_bundle

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from audio.tagging import WANTED
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.file_access import remove_leftovers
+from chart_binder.audio.locks import remove_leftovers
 from chart_binder.audio.save import PreparedCopy, Restoration, restore_file, save_tags
 from chart_binder.errors import CanonError
 

@@ -15,7 +15,7 @@ from mutagen.ogg import OggPage
 from audio.tagging import BARE, CONTAINERS, FILES, Container
 from chart_binder.audio.containers import audio_hash, layout_of, read_tag_set
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.file_access import ByteSpan, open_audio
+from chart_binder.audio.open_file import ByteSpan, open_audio
 from chart_binder.audio.reading import read_tags
 from chart_binder.errors import AudioError
 

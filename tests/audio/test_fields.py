@@ -29,7 +29,7 @@ from chart_binder.audio.fields import (
     item_texts,
     with_fields,
 )
-from chart_binder.audio.file_access import open_audio
+from chart_binder.audio.open_file import open_audio
 from chart_binder.audio.reading import read_tags
 from chart_binder.audio.save import save_tags
 from chart_binder.audio.tagset import TagBlock

@@ -16,7 +16,7 @@ from audio.odd_files import RECORDING, ape_tag, chunk, id3, id3v1, texts
 from audio.tagging import VARIANTS, Variant
 from chart_binder.audio.containers import audio_hash, layout_of, read_tag_set
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.file_access import ByteSpan, open_audio
+from chart_binder.audio.open_file import ByteSpan, open_audio
 from chart_binder.audio.save import PreparedCopy, check_tags, restore_file, save_tags
 from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError, SaveError

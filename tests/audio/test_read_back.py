@@ -12,7 +12,7 @@ from audio.odd_files import ARTIST, TITLE, bare, id3, musepack_5, texts
 from audio.tagging import CONTAINERS, WANTED, Container
 from chart_binder.audio.containers import file_with_tags, layout_of
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.file_access import ByteSpan, Piece, UnwrittenFile, open_audio
+from chart_binder.audio.open_file import ByteSpan, Piece, UnwrittenFile, open_audio
 from chart_binder.audio.read_back import require_read_back
 from chart_binder.audio.reading import read_tags
 from chart_binder.audio.save import NotWritableError, check_tags, save_tags

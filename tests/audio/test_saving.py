@@ -17,9 +17,9 @@ import pytest
 from audio.tagging import CONTAINERS, FILES, NOBODY, bare_copy, field_texts, unprivileged
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.file_access import (
+from chart_binder.audio.find import find_audio_files
+from chart_binder.audio.locks import (
     FileInUseError,
-    find_audio_files,
     is_of_another_host,
     new_temporary_name,
     remove_leftovers,

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from audio.tagging import unprivileged
-from chart_binder.audio.file_access import AudioFile, UnreadablePath, find_audio_files
+from chart_binder.audio.find import AudioFile, UnreadablePath, find_audio_files
 from chart_binder.cli.options import PATH
 from corpus import rows
 

@@ -149,7 +149,7 @@ def test_what_a_later_run_wrote_is_no_change_by_others(canon: Canon, songs: list
 
 
 def test_the_copy_of_a_killed_save_is_removed(canon: Canon, songs: list[Path]) -> None:
-    module = "chart_binder.audio.file_access"
+    module = "chart_binder.audio.locks"
     make = f"import sys, pathlib; from {module} import new_temporary_name as name"
     make += "; path = pathlib.Path(sys.argv[1]); path.with_name(name(path)).touch()"
     for song, arguments in ((songs[0], [songs[0].parent]), (songs[2], [])):

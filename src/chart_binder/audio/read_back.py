@@ -27,7 +27,7 @@ from mutagen.wavpack import WavPack
 
 from chart_binder.audio.field_table import Texts, keys_of_form, long_key
 from chart_binder.audio.fields import item_texts
-from chart_binder.audio.file_access import OpenFile
+from chart_binder.audio.open_file import OpenFile
 from chart_binder.audio.tagset import TagBlock, TagSet
 from chart_binder.errors import AudioError
 

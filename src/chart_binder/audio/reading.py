@@ -27,7 +27,7 @@ from chart_binder.audio.containers import UnknownKindError, layout_of
 from chart_binder.audio.containers.mp3 import find_id3
 from chart_binder.audio.containers.riff import unsupported_wave
 from chart_binder.audio.fields import BLANK, texts_of_file
-from chart_binder.audio.file_access import OpenFile, no_audio, open_audio
+from chart_binder.audio.open_file import OpenFile, no_audio, open_audio
 from chart_binder.audio.tagset import TagSet
 from chart_binder.domain.file_names import with_file_name
 from chart_binder.domain.tags import TrackTags

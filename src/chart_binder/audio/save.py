@@ -19,10 +19,10 @@ from typing import Annotated
 
 import msgspec
 
-from chart_binder.audio import file_access
+from chart_binder.audio import locks, open_file
 from chart_binder.audio.containers import audio_hash, file_with_tags, hash_if_same, layout_of
 from chart_binder.audio.containers.vorbis import RenumberedPages
-from chart_binder.audio.file_access import ByteSpan, OpenFile, Piece, UnwrittenFile
+from chart_binder.audio.open_file import ByteSpan, OpenFile, Piece, UnwrittenFile
 from chart_binder.audio.read_back import require_read_back
 from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError, SaveError
@@ -140,7 +140,7 @@ def check_tags(
     Makes all checks that `save_tags` makes before it creates a copy, and raises the same errors.
     """
     target = _resolved(path) if path.is_symlink() else path
-    with file_access.open_audio(target) as source:
+    with open_file.open_audio(target) as source:
         planned = _plan_save(path, source, change, copy_links=copy_links, is_undo=is_undo)
     return planned.before, planned.after
 
@@ -149,13 +149,13 @@ def check_restore(
     path: Path, restorations: Sequence[Restoration], *, copy_links: bool = False
 ) -> None:
     """Raise the errors of `restore_file` for successive restorations, without writing."""
-    with file_access.open_audio(_resolved(path)) as source:
+    with open_file.open_audio(_resolved(path)) as source:
         current_hash = file_hash(source)
         for restoration in restorations:
             if current_hash != restoration.new_hash:
                 raise _changed_since(path)
             current_hash = restoration.old_hash
-        new_size = sum(map(file_access.piece_size, restorations[-1].pieces))
+        new_size = sum(map(open_file.piece_size, restorations[-1].pieces))
         _require_writable(path, source, new_size, copy_links=copy_links)
 
 
@@ -166,7 +166,7 @@ def save_tags(
     keep_mtime: bool = False,
     copy_links: bool = False,
     is_undo: bool = False,
-    timeout_s: float = file_access.LOCK_TIMEOUT_S,
+    timeout_s: float = locks.LOCK_TIMEOUT_S,
     before_replace: Callable[[PreparedCopy], None] = do_nothing,
 ) -> SaveResult:
     """Replace the tags of a file with the result of `change`, which receives the current tags.
@@ -260,10 +260,10 @@ def _replace_file(
     before_replace: Callable[[PreparedCopy], None],
     *,
     keep_mtime: bool,
-    timeout_s: float = file_access.LOCK_TIMEOUT_S,
+    timeout_s: float = locks.LOCK_TIMEOUT_S,
 ) -> SaveResult:
     target = _resolved(path)
-    with file_access.file_lock(target, timeout_s) as source:
+    with locks.file_lock(target, timeout_s) as source:
         status = os.fstat(source.descriptor)
         planned = plan(source)
         before, pieces = planned.before, planned.pieces
@@ -310,7 +310,7 @@ def _require_writable(
         reasons.append("it is read-only: make it writable (chmod u+w)")
     elif not _is_writable(target):
         reasons.append("this user may not write it")
-    elif file_access.is_append_only(source.descriptor):
+    elif locks.is_append_only(source.descriptor):
         reasons.append("it is append-only or immutable (undo this with `chattr -ai`)")
     if not _is_writable(folder):
         reasons.append(_REFUSALS[errno.EACCES])
@@ -351,7 +351,7 @@ def _is_append_only(folder: Path) -> bool:
     except OSError:
         return False
     try:
-        return file_access.is_append_only(descriptor)
+        return locks.is_append_only(descriptor)
     finally:
         os.close(descriptor)
 
@@ -371,14 +371,14 @@ def _free_bytes(folder: Path) -> int | None:
 @contextmanager
 def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int, bytes]]:
     """Yield path, descriptor and SHA-256 of a new file, which is removed unless it is moved."""
-    temporary = target.parent / file_access.new_temporary_name(target)
+    temporary = target.parent / locks.new_temporary_name(target)
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     is_created, digest = False, hashlib.sha256()
     try:
         descriptor = os.open(temporary, flags, 0o600)
         is_created = True
         try:
-            file_access.try_lock(descriptor)
+            locks.try_lock(descriptor)
             for chunk in chunks:
                 digest.update(chunk)
                 unwritten = memoryview(chunk)
@@ -456,7 +456,7 @@ def _verify_copy(
     source: OpenFile, temporary: Path, *, before: TagSet, after: TagSet, is_undo: bool
 ) -> tuple[TagSet, str]:
     """Return `after` and the audio hash. Raises `SaveError` if a copy has other tags or audio."""
-    with file_access.open_audio(temporary) as copy:
+    with open_file.open_audio(temporary) as copy:
         _require_readable(source.path, copy, before, after, is_undo=is_undo)
         audio = hash_if_same(source, copy)
     if audio is None or layout_of(source).tags != before:
@@ -465,7 +465,7 @@ def _verify_copy(
 
 
 def _verify_restored(source: OpenFile, temporary: Path, *, expected: bytes) -> tuple[TagSet, str]:
-    with file_access.open_audio(temporary) as copy:
+    with open_file.open_audio(temporary) as copy:
         if file_hash(copy) != expected:
             raise SaveError(
                 f"{quoted(source.path)} was not changed: the journal does not restore the old file"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from chart_binder.audio.file_access import UnreadablePath
+from chart_binder.audio.find import UnreadablePath
 from chart_binder.batch import BatchOptions, Executor, estimate_batch, library, run_items
 from chart_binder.cli import options, output, progress
 from chart_binder.cli.runs import file_result, log_fields, next_call, summary_line, summary_lines

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import click
 import msgspec
 
-from chart_binder.audio.file_access import AudioFile, UnreadablePath
+from chart_binder.audio.find import AudioFile, UnreadablePath
 from chart_binder.cli import decision_text, options, output
 from chart_binder.cli.progress import LiveRun, Progress, progress
 from chart_binder.config import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from chart_binder.audio.file_access import AudioFile
+from chart_binder.audio.find import AudioFile
 from chart_binder.batch import drift_check
 from chart_binder.cli import options, output
 from chart_binder.cli.decision_text import entity_names

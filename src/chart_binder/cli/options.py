@@ -17,7 +17,7 @@ from chart_binder.errors import UsageError
 from chart_binder.files import absolute_path, path_text
 
 if TYPE_CHECKING:
-    from chart_binder.audio.file_access import AudioFile, UnreadablePath
+    from chart_binder.audio.find import AudioFile, UnreadablePath
     from chart_binder.config import Config
     from chart_binder.config.load import Settings
     from chart_binder.domain.tags import WriteOptions
@@ -366,7 +366,7 @@ def named_paths(paths: Iterable[str]) -> Iterator[str]:
 
 def audio_files(named: str) -> "Iterator[AudioFile | UnreadablePath]":
     """Yield the audio files at a path; print a note for a folder without any."""
-    from chart_binder.audio.file_access import find_audio_files
+    from chart_binder.audio.find import find_audio_files
     from chart_binder.cli.output import print_notes
 
     return find_audio_files([Path(named)], warn=lambda text: print_notes([f"canon: {text}"]))
@@ -403,7 +403,7 @@ def read_path_or_mbid(text: str) -> str | Path:
 
 def refuse_audio_file(option: str, path: str | Path) -> None:
     """Raise `UsageError` if an output file, or the target of a link, has an audio suffix."""
-    from chart_binder.audio.file_access import AUDIO_SUFFIXES
+    from chart_binder.audio.open_file import AUDIO_SUFFIXES
 
     suffixes = AUDIO_SUFFIXES | {".asf", ".mp4"}  # may be audio too
     if any(Path(name).suffix.lower() in suffixes for name in (path, os.path.realpath(path))):

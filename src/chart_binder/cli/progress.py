@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
 import click
 
-from chart_binder.audio.file_access import AudioFile, find_audio_files
+from chart_binder.audio.find import AudioFile, find_audio_files
 from chart_binder.cli.output import duration, fit, print_error, print_lines, rate_text, safe_text
 from chart_binder.errors import INTERRUPTED, counted
 from chart_binder.jobs.decision import State

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from chart_binder.audio.file_access import AudioFile, UnreadablePath
+from chart_binder.audio.find import AudioFile, UnreadablePath
 from chart_binder.cli import options, output, tag_text
 from chart_binder.cli.progress import Progress, progress, stop_after_current
 from chart_binder.domain.records import DecisionRecord, WriteRecord, local_time, utc_text

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from chart_binder.audio.file_access import no_audio
+from chart_binder.audio.open_file import no_audio
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.records import DecisionRecord
 from chart_binder.domain.tags import TrackTags

@@ -26,7 +26,7 @@ from chart_binder.audio.fields import (
     item_texts,
     new_block,
 )
-from chart_binder.audio.file_access import LeftoverCopy, is_of_another_host, remove_leftovers
+from chart_binder.audio.locks import LeftoverCopy, is_of_another_host, remove_leftovers
 from chart_binder.audio.save import (
     PreparedCopy,
     Restoration,

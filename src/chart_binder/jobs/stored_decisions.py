@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from chart_binder.audio.file_access import AUDIO_SUFFIXES
+from chart_binder.audio.open_file import AUDIO_SUFFIXES
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle, with_recordings, write_bundle

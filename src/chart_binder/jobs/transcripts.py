@@ -10,7 +10,7 @@ import msgspec
 from pydantic import BaseModel, ValidationError
 
 from chart_binder import errors, plugins
-from chart_binder.audio.file_access import AUDIO_SUFFIXES
+from chart_binder.audio.open_file import AUDIO_SUFFIXES
 from chart_binder.config import Config, LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chart_binder.audio.containers import audio_hash, read_tag_set
-from chart_binder.audio.file_access import FileInUseError
+from chart_binder.audio.locks import FileInUseError
 from chart_binder.audio.save import (
     ChangedSinceError,
     NotWritableError,

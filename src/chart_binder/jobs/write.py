@@ -12,7 +12,7 @@ import msgspec
 from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.field_table import written_keys
 from chart_binder.audio.fields import all_fields, item_texts, not_copied, with_fields
-from chart_binder.audio.file_access import FileInUseError
+from chart_binder.audio.locks import FileInUseError
 from chart_binder.audio.reading import read_names
 from chart_binder.audio.save import NotWritableError, check_tags
 from chart_binder.audio.tagset import TagChanges, TagSet

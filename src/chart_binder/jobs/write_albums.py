@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from chart_binder.audio.file_access import listed_audio
+from chart_binder.audio.find import listed_audio
 from chart_binder.audio.save import NotWritableError
 from chart_binder.domain import albums, tags
 from chart_binder.domain.records import UnwrittenRecord, now_utc

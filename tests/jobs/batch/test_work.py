@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chart_binder.audio.file_access import UnreadablePath
+from chart_binder.audio.find import UnreadablePath
 from chart_binder.jobs.batch import MAX_ALBUM_FILES, Album, find_albums
 
 LARGE = " ".join(f"{number:03}.mp3" for number in range(2 * MAX_ALBUM_FILES + 1))

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from chart_binder.audio.containers import asf, mp3, mp4, mpeg, riff, vorbis
-from chart_binder.audio.file_access import OpenFile, Piece, open_audio
+from chart_binder.audio.open_file import OpenFile, Piece, open_audio
 from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError
 from chart_binder.files import quoted

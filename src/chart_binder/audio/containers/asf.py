@@ -4,7 +4,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from uuid import UUID
 
-from chart_binder.audio.file_access import ByteSpan, OpenFile, Piece
+from chart_binder.audio.open_file import ByteSpan, OpenFile, Piece
 from chart_binder.audio.tagset import TagBlock, TagItem, TagSet
 from chart_binder.errors import AudioError
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from mutagen.id3 import Frames_2_2
 
 from chart_binder.audio.containers.mpeg import FRAME, SEARCHED_BYTES, has_frames
-from chart_binder.audio.file_access import ByteSpan, OpenFile, Piece
+from chart_binder.audio.open_file import ByteSpan, OpenFile, Piece
 from chart_binder.audio.tagset import TagBlock, TagItem, TagSet
 from chart_binder.errors import AudioError
 

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from chart_binder.audio.file_access import ByteSpan, OpenFile, Piece
+from chart_binder.audio.open_file import ByteSpan, OpenFile, Piece
 from chart_binder.audio.tagset import TagBlock, TagItem, TagSet
 from chart_binder.errors import AudioError
 

@@ -5,7 +5,7 @@ Formats: ISO/IEC 11172-3, section 2.4.1.3; ISO/IEC 13818-3, section 2.4.1.3
 
 import re
 
-from chart_binder.audio.file_access import OpenFile
+from chart_binder.audio.open_file import OpenFile
 
 # Eleven bits are set; version, layer, bit rate and sample rate do not have reserved values.
 _SECOND = bytes(byte for byte in range(0xE0, 0x100) if byte >> 3 & 3 != 1 and byte >> 1 & 3)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from chart_binder.audio.containers.mp3 import encode_id3, find_id3
-from chart_binder.audio.file_access import ByteSpan, OpenFile, Piece
+from chart_binder.audio.open_file import ByteSpan, OpenFile, Piece
 from chart_binder.audio.tagset import TagBlock, TagItem, TagSet
 from chart_binder.errors import AudioError
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from chart_binder.audio.containers.mp3 import find_id3, find_tail
-from chart_binder.audio.file_access import ByteSpan, OpenFile, Piece, piece_size
+from chart_binder.audio.open_file import ByteSpan, OpenFile, Piece, piece_size
 from chart_binder.audio.tagset import TagBlock, TagItem, TagSet
 from chart_binder.errors import AudioError
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, islice, pairwise
 from pathlib import Path
 
-from chart_binder.audio.file_access import AudioFile, UnreadablePath, find_audio_files
+from chart_binder.audio.find import AudioFile, UnreadablePath, find_audio_files
 from chart_binder.jobs.decision import Case, FileCase, FileOutcome, Stage
 from chart_binder.jobs.gather import EvidenceLookup, limited_lookup
 from chart_binder.jobs.pipeline import (

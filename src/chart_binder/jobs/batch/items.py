@@ -20,7 +20,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from chart_binder.audio.file_access import UnreadablePath
+from chart_binder.audio.find import UnreadablePath
 from chart_binder.config import MusicBrainzConfig
 from chart_binder.domain.credit_names import main_artist
 from chart_binder.domain.evidence import EvidenceBundle

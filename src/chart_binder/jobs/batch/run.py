@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
-from chart_binder.audio.file_access import UnreadablePath
+from chart_binder.audio.find import UnreadablePath
 from chart_binder.domain.albums import album_folder
 from chart_binder.domain.records import Measures, RunRecord, now_utc
 from chart_binder.files import absolute_path
