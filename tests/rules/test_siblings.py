@@ -7,7 +7,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import Override
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.rules.decide import decide
-from chart_binder.rules.siblings import needs_siblings
+from chart_binder.rules.missing_original import needs_siblings
 from rules.making import cases, document, evidence_of, recording, records
 
 CONFIG = RulesConfig()

@@ -29,7 +29,7 @@ from typing import TypeAlias, TypeVar
 
 from chart_binder.config import RulesConfig
 from chart_binder.rules.decide import decide
-from chart_binder.rules.siblings import needs_siblings
+from chart_binder.rules.missing_original import needs_siblings
 
 T = TypeVar("T")
 EvidenceLookup: TypeAlias = Callable[[Path], EvidenceBundle]

@@ -9,8 +9,7 @@ import msgspec
 from chart_binder.domain.dates import LAST_DAY, time_between
 from chart_binder.domain.media import first_day_on_sale
 from chart_binder.rules.candidates import MAX_NAMED, Candidate, Role, is_compilation, is_soundtrack
-from chart_binder.rules.contest import Contest
-from chart_binder.rules.early_compilations import EarlyCompilation
+from chart_binder.rules.contest import Contest, EarlyCompilation
 from chart_binder.rules.missing_original import MISSING, contradictions, unlisted_original
 from chart_binder.rules.questions import (
     Answer,

@@ -1,7 +1,7 @@
 """Signs that a recording came out before the records listed.
 
-Such a sign keeps a compilation from being decided for (`missing_original`), makes a year uncertain
-(`year`), or causes a look-up of siblings (`siblings`).
+Such a sign keeps a compilation from being chosen and causes a look-up of siblings
+(`missing_original`), or makes a year uncertain (`year`).
 """
 
 import re
