@@ -12,7 +12,7 @@ from audio.tagging import FILES
 from chart_binder.audio.fields import with_fields
 from chart_binder.batch import BatchResult, FileResult
 from chart_binder.cli.batch import metrics_file
-from chart_binder.cli.runs import next_call, summary_lines
+from chart_binder.cli.batch_text import next_call, summary_lines
 from chart_binder.cli.write import TagResults
 from chart_binder.domain.records import Measures
 from chart_binder.jobs.batch.report import BatchTally

@@ -19,7 +19,13 @@ import msgspec
 from chart_binder.audio.find import UnreadablePath
 from chart_binder.batch import BatchOptions, Executor, estimate_batch, library, run_items
 from chart_binder.cli import options, output, progress
-from chart_binder.cli.runs import file_result, log_fields, next_call, summary_line, summary_lines
+from chart_binder.cli.batch_text import (
+    file_result,
+    log_fields,
+    next_call,
+    summary_line,
+    summary_lines,
+)
 from chart_binder.domain.records import Measures, RunRecord, now_utc
 from chart_binder.errors import INTERRUPTED, UsageError, counted, end_status
 from chart_binder.files import path_text

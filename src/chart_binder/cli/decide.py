@@ -292,7 +292,7 @@ def _failures(before: int, decision: Decision) -> int:
 
 def _print_summary(tally: "BatchTally", not_tried: int | None) -> None:
     """Print a summary as a batch does; `not_tried` is a number if MusicBrainz was given up."""
-    from chart_binder.cli.runs import headline, measure_lines
+    from chart_binder.cli.batch_text import headline, measure_lines
 
     measures = msgspec.structs.replace(tally.measures(), errors={})
     lines = chain([headline(measures)], measure_lines(measures))
@@ -305,7 +305,7 @@ def _print_summary(tally: "BatchTally", not_tried: int | None) -> None:
 
 
 def _print_next(tally: "BatchTally", paths: Sequence[str], *, is_stored: bool) -> None:
-    from chart_binder.cli.runs import next_call
+    from chart_binder.cli.batch_text import next_call
 
     named_again = () if "-" in paths else paths
     if is_stored:

@@ -41,13 +41,13 @@ COMMANDS = {
     "runs": ("runs", "runs", "See what earlier calls did, cost and left undone."),
     "drift": ("drift", "drift", "List the decisions that would differ today, and why."),
     "init": ("setup", "init", "Ask what canon needs to know, and write your configuration."),
-    "doctor": ("config", "doctor", "Check MusicBrainz, model, search service and store."),
+    "doctor": ("doctor", "doctor", "Check MusicBrainz, model, search service and store."),
     "model": ("model", "model", "Test whether the configured model reads well enough."),
     "config": ("config", "config", "Show the configuration and where it comes from, or change it."),
     "transcript": ("transcript", "transcript", "List, read, replay or parse runs of a model."),
     "completion": ("shell", "completion", "Print the script that completes words in a shell."),
     "man": ("shell", "man", "Print the manual page."),
-    "tools": ("config", "tools", "List what the model can call, or call it by hand."),
+    "tools": ("tools", "tools", "List what the model can call, or call it by hand."),
     "eval": ("evaluate", "eval_golden", "Score decisions on the bundles of a golden file."),
 }
 """The module and the function of each command, and the line that `--help` shows."""

@@ -3,7 +3,7 @@
 from time import monotonic
 
 from chart_binder.cli import options, output
-from chart_binder.cli.config import model_build
+from chart_binder.cli.doctor import model_build
 from chart_binder.config import LLMConfig
 from chart_binder.errors import LookupFailedError, UsageError
 from chart_binder.jobs.model_check import ExamResult, find_result, save_result

@@ -11,7 +11,8 @@ import click
 
 from chart_binder import plugins
 from chart_binder.cli import options, output
-from chart_binder.cli.config import checked, findings, settings_path, show_finding, value_at
+from chart_binder.cli.config import checked, settings_path, value_at
+from chart_binder.cli.doctor import findings, show_finding
 from chart_binder.config.edit import save_text, text_of, with_values
 from chart_binder.config.load import load_settings, read_value
 from chart_binder.errors import ConfigError, UsageError, masked
