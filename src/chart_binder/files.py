@@ -1,4 +1,4 @@
-"""Reading files that a user names, naming paths in messages, and decoding JSON as typed values."""
+"""Reading files that a user names, text for display, and decoding JSON as typed values."""
 
 import os
 import stat
@@ -46,6 +46,17 @@ def path_text(path: str | bytes | Path) -> str:
     except UnicodeEncodeError:  # text of another origin, in a locale that lacks its letters
         encoded = str(path).encode("utf-8", "surrogateescape")
     return encoded.decode("utf-8", errors="replace")
+
+
+_UNSAFE = dict.fromkeys(
+    (*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
+    "\ufffd",
+)
+
+
+def safe_text(text: str) -> str:
+    """Return text without control characters and changes of direction (Unicode, tr9)."""
+    return text.translate(_UNSAFE)
 
 
 def quoted(path: Path) -> str:

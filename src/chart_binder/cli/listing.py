@@ -20,7 +20,7 @@ from chart_binder.cli.progress import CTRL_D, read_key
 from chart_binder.cli.review_text import NO_ALBUM
 from chart_binder.domain.records import AuditVerdict
 from chart_binder.errors import UsageError, counted
-from chart_binder.files import path_text
+from chart_binder.files import path_text, safe_text
 from chart_binder.jobs import listing
 from chart_binder.jobs.decision import WAITING_STATES, State
 from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
@@ -420,7 +420,7 @@ def csv_lines(rows: Iterable[listing.ListedDecision]) -> Iterator[str]:
     for values in chain([_COLUMNS], map(_values, rows)):
         record = io.StringIO()
         # With an empty line end, the writer would not quote values with line breaks.
-        csv.writer(record, lineterminator="\n").writerow(map(output.safe_text, values))
+        csv.writer(record, lineterminator="\n").writerow(map(safe_text, values))
         yield record.getvalue()
 
 
@@ -438,7 +438,7 @@ def list_lines(
     if not rows:
         yield "no stored decision matches"
         return
-    cells = [[output.printable(output.safe_text(cell)) for cell in _cells(row)] for row in rows]
+    cells = [[output.printable(safe_text(cell)) for cell in _cells(row)] for row in rows]
     widths = [max(map(output.display_width, column)) for column in zip(*cells, strict=True)]
     date, name, origin, state = widths
     room = width - _INDENT - _GAP * (len(widths) - 1) - date - state

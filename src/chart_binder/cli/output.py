@@ -1,7 +1,8 @@
 """Everything that is printed: wrapped text for a terminal, JSON lines, and logs.
 
-Text from outside goes through `safe_text`. Logs go to standard error, as lines on a terminal and as
-JSON otherwise. Other packages log through the standard library, for programs that embed them.
+Text from outside goes through `files.safe_text`. Logs go to standard error, as lines on a terminal
+and as JSON otherwise. Other packages log through the standard library, for programs that embed
+them.
 """
 
 import base64
@@ -25,7 +26,7 @@ import msgspec
 
 from chart_binder.cli.style import coloured, is_coloured
 from chart_binder.errors import CanonError
-from chart_binder.files import path_text
+from chart_binder.files import path_text, safe_text
 
 if TYPE_CHECKING:
     import structlog
@@ -48,20 +49,11 @@ _WORD = re.compile(r"([ \t\n\r\f\v]*)((?:`canon [^`\n]{0,40}`|[^ \t\n\r\f\v])+)"
 _ADDRESS = re.compile(r"\W?https?://")
 _CALL = re.compile(r"(?:(\S.*\S)? {2,}|([^:]{1,40}:) )?(canon .*)")
 """A call of canon that is a whole line, or follows a label."""
-_UNSAFE = dict.fromkeys(
-    (*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
-    "\ufffd",
-)
 
 
 def worst(*statuses: int) -> int:
     """Return the exit status of several files: 1 if any has it, else 3 if any has it, else 0."""
     return min(statuses, key=(1, 3, 0).index)
-
-
-def safe_text(text: str) -> str:
-    """Return text without control characters and changes of direction (Unicode, tr9)."""
-    return text.translate(_UNSAFE)
 
 
 def printable(text: str) -> str:

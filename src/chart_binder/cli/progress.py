@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 import click
 
 from chart_binder.audio.find import AudioFile, find_audio_files
-from chart_binder.cli.output import duration, fit, print_error, print_lines, rate_text, safe_text
+from chart_binder.cli.output import duration, fit, print_error, print_lines, rate_text
 from chart_binder.errors import INTERRUPTED, counted
+from chart_binder.files import safe_text
 from chart_binder.jobs.decision import State
 from chart_binder.llm.events import EvidenceEvent, ReadingEvent, ResultEvent, StartEvent
 from chart_binder.react import transcript

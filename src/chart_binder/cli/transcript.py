@@ -17,7 +17,7 @@ from chart_binder.cli import decision_text, options, output
 from chart_binder.cli.progress import LiveRun, event_lines
 from chart_binder.domain.records import local_time
 from chart_binder.errors import PluginError, UsageError, counted
-from chart_binder.files import path_text, read_file, read_lines
+from chart_binder.files import path_text, read_file, read_lines, safe_text
 from chart_binder.jobs import transcripts
 from chart_binder.jobs.stored_decisions import path_from_bytes
 from chart_binder.llm.result import AdjudicationResult, Outcome
@@ -229,7 +229,7 @@ def run_page(name: str, recorded: transcripts.RecordedRun) -> str:
     def printable(value: object) -> str:
         if isinstance(value, Markup):
             return value
-        return "" if value is None else output.safe_text(str(value).replace("\r\n", "\n"))
+        return "" if value is None else safe_text(str(value).replace("\r\n", "\n"))
 
     environment = Environment(
         autoescape=True, finalize=printable, undefined=StrictUndefined, trim_blocks=True,

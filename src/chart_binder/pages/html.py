@@ -1,0 +1,86 @@
+"""Templates of pages: each escapes all text, and loads nothing from other servers.
+
+`render` returns a page of the server, `render_file` the same page as one file with its style sheet.
+A template extends `base.html`, sets the block `content`, and gets `title` as a value.
+"""
+
+import base64
+import hashlib
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from chart_binder.errors import counted
+from chart_binder.files import safe_text
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+STYLE = "style.css"
+_FOLDER = resources.files("chart_binder.pages")
+
+
+def render(template: str, **values: object) -> str:
+    """Return a page of the server, whose style sheet and scripts are files of the server."""
+    return environment().get_template(template).render(style="", digest="", **values)
+
+
+def render_file(template: str, **values: object) -> str:
+    """Return a page that is complete in one file: it has its style sheet and no script."""
+    from markupsafe import Markup
+
+    style = static_file(STYLE).decode()
+    sheet = Markup(style)  # noqa: S704 - our own file
+    return (
+        environment()
+        .get_template(template)
+        .render(style=sheet, digest=style_digest(style), **values)
+    )
+
+
+def static_file(name: str) -> bytes:
+    """Return a style sheet or a script of the package."""
+    return _FOLDER.joinpath("static", name).read_bytes()
+
+
+def style_digest(style: str) -> str:
+    """Return the digest by which a content security policy allows a style sheet in the page."""
+    return base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+
+
+@cache
+def environment() -> "Environment":
+    """Return the templates of the package; undefined values are errors, all text is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    templates = Environment(
+        loader=PackageLoader("chart_binder.pages"),
+        autoescape=True,
+        finalize=_printable,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.tests["web_address"] = is_web_address
+    templates.globals["counted"] = counted
+    return templates
+
+
+def _printable(value: object) -> object:
+    """Return a value as text without control characters; markup of a template as it is."""
+    from markupsafe import Markup
+
+    if isinstance(value, Markup):
+        return value
+    return "" if value is None else safe_text(str(value).replace("\r\n", "\n"))
+
+
+def is_web_address(url: str) -> bool:
+    """Return whether a text is a web address that can be a link."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    is_plain = url.isprintable() and not any(character.isspace() for character in url)
+    return is_plain and parts.scheme in ("http", "https") and bool(parts.hostname)
