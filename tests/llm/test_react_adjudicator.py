@@ -19,8 +19,8 @@ from chart_binder.errors import ConfigError, EvidenceError, PluginError
 from chart_binder.llm import react_adjudicator
 from chart_binder.llm.events import ResultEvent, read_run
 from chart_binder.llm.react_adjudicator import ReActAdjudicator, RunSetup, search_topic
-from chart_binder.llm.recording import failed_services
 from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.llm.run_log import failed_services
 from chart_binder.react.conversation import GenerationOptions, Message, Reply
 from chart_binder.react.steps import ObservationStatus
 from chart_binder.react.tools import SAYS_NOTHING, Observation, RunContext, Tool
