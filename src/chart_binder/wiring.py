@@ -191,7 +191,7 @@ def _musicbrainz(config: Config, since: float = 0.0) -> Iterator["Client"]:
 def _bring_in(
     config: Config, bundle: EvidenceBundle, kind: str, mbid: str
 ) -> tuple["RecordingCandidate", ...]:
-    """Return the recordings that a record adds to the evidence (`llm.record_finder.FindRecordings`)."""
+    """Return the recordings that a record adds to the evidence (a `FindRecordings`)."""
     from chart_binder.musicbrainz.sibling_lookup import bring_in
 
     with _musicbrainz(config) as client:

@@ -40,7 +40,7 @@ from chart_binder.web.documents import independent_sources
 SOURCES_IF_UNCITED = 2
 """Independent sources that a fact needs if the model does not cite it."""
 RECORDING = "recording"
-"""The field for a recording that a record has, which is checked at MusicBrainz (llm.record_finder)."""
+"""The field for a recording that a record has, which is checked at MusicBrainz."""
 
 
 @dataclass(frozen=True, slots=True)
