@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chart_binder.domain.evidence import EvidenceBundle as EvidenceBundle
     from chart_binder.domain.evidence_json import read_bundle as read_bundle
     from chart_binder.domain.records import Measures as Measures
-    from chart_binder.domain.tags import Policy as Policy
+    from chart_binder.domain.tag_policies import Policy as Policy
     from chart_binder.domain.verdict import FirstRelease as FirstRelease
     from chart_binder.errors import CanonError as CanonError
     from chart_binder.jobs.batch.items import Order as Order
@@ -44,7 +44,7 @@ _EXPORTS = {
     "domain.evidence": ("EvidenceBundle",),
     "domain.evidence_json": ("read_bundle",),
     "domain.records": ("Measures",),
-    "domain.tags": ("Policy",),
+    "domain.tag_policies": ("Policy",),
     "domain.verdict": ("FirstRelease",),
     "errors": ("CanonError",),
     "jobs.batch.items": ("Order",),

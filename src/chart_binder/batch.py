@@ -18,7 +18,7 @@ from chart_binder.config import Config
 from chart_binder.config.load import load_settings
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import Measures, RunRecord
-from chart_binder.domain.tags import Policy, WriteOptions
+from chart_binder.domain.tag_policies import Policy, WriteOptions
 from chart_binder.errors import INTERRUPTED, StoreError, UsageError, counted, end_status
 from chart_binder.files import absolute_path
 from chart_binder.jobs import write_albums

@@ -7,7 +7,13 @@ from msgspec import UNSET
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.tags import AlbumDates, ChosenIds, DecidedTrack, WantedFields, dates
+from chart_binder.domain.tag_policies import (
+    AlbumDates,
+    ChosenIds,
+    DecidedTrack,
+    WantedFields,
+    dates,
+)
 from chart_binder.domain.verdict import BestKnown, FirstRelease
 from chart_binder.rules.decide import decide
 from chart_binder.rules.first_release import first_release

@@ -7,18 +7,17 @@ from typing import Any
 import pytest
 
 from chart_binder.audio.field_table import FIELDS_BY_NAME
-from chart_binder.domain import tags
+from chart_binder.domain import tag_policies
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.tags import (
+from chart_binder.domain.tag_policies import (
     AlbumDates,
     ChosenIds,
     DecidedTrack,
     Policy,
-    ReleaseTrack,
-    WholeRelease,
     WriteOptions,
 )
+from chart_binder.domain.tags import ReleaseTrack, WholeRelease
 from chart_binder.domain.verdict import FirstRelease
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
 from rules.making import cases
@@ -58,8 +57,8 @@ def fields(**texts: str) -> dict[str, tuple[str, ...]]:
 def test_the_original_date(known: str, first: str, written: str, noted: str) -> None:
     now = json.loads(known)
     one, before = track(first), fields(**now)
-    album = AlbumDates(tags.dates_of_album(one, before))
-    wanted = tags.dates(one, before, album)
+    album = AlbumDates(tag_policies.dates_of_album(one, before))
+    wanted = tag_policies.dates(one, before, album)
     expected = (
         {"original_date": (written,), "original_year": (written[:4],)} if written != "-" else {}
     )
@@ -74,7 +73,7 @@ def test_the_original_date(known: str, first: str, written: str, noted: str) -> 
     ({"original_date": "2004", "original_year": "1975"}, "1975", "original_date"),
 ])  # fmt: skip
 def test_of_two_fields_the_later_is_replaced(now: dict[str, str], first: str, changed: str) -> None:
-    wanted = tags.dates(track(first), fields(**now), AlbumDates())
+    wanted = tag_policies.dates(track(first), fields(**now), AlbumDates())
     dates = {name: texts for name, texts in wanted.fields.items() if "original" in name}
     assert (dates, wanted.notes) == ({changed: ("1975",)}, ())
 
@@ -87,7 +86,7 @@ def test_of_two_fields_the_later_is_replaced(now: dict[str, str], first: str, ch
 def test_without_a_certain_year_the_dates_stay(one: DecidedTrack, why: str) -> None:
     now = fields(original_date="2004", date="2004", recording_mbid="mine")
     for album in (AlbumDates(), AlbumDates(also_date=True)):
-        wanted = tags.dates(one, now, album)
+        wanted = tag_policies.dates(one, now, album)
         assert wanted.fields == {"decision_trace": ("evh=1",)}
         assert why in (wanted.withheld or "")
 
@@ -103,7 +102,7 @@ def test_without_a_certain_year_the_dates_stay(one: DecidedTrack, why: str) -> N
     ({"date": "2004", "release_date": "2003"}, {"date": "1975-10-31"}, "the date 2004 goes"),
 ])  # fmt: skip
 def test_the_first_date_as_date(now: dict[str, str], expected: dict[str, str], note: str) -> None:
-    wanted = tags.dates(track(), fields(**now), AlbumDates(also_date=True))
+    wanted = tag_policies.dates(track(), fields(**now), AlbumDates(also_date=True))
     found = {
         name: wanted.fields[name][0] for name in ("date", "release_date") if name in wanted.fields
     }
@@ -114,27 +113,27 @@ def test_the_first_date_as_date(now: dict[str, str], expected: dict[str, str], n
 
 def test_an_earlier_date_that_this_program_wrote_is_replaced() -> None:
     now = fields(original_date="1969")
-    wanted = tags.dates(track(), now, AlbumDates(frozenset({"1969"})))
+    wanted = tag_policies.dates(track(), now, AlbumDates(frozenset({"1969"})))
     assert (wanted.fields["original_date"], wanted.notes) == (("1975-10-31",), ())
-    moved = tags.move(track(), now, OPERA, TRACKS[1], frozenset({"1969"}))
+    moved = tag_policies.move(track(), now, OPERA, TRACKS[1], frozenset({"1969"}))
     assert moved.fields["original_date"] == ("1975-10-31",)
 
 
 def test_an_album_is_kept_whole_by_its_release_date_and_by_vaguer_dates() -> None:
     now = fields(date="1975")
     whole = AlbumDates(also_date=True, with_release_date=True)
-    wanted = tags.dates(track(certain=False), now, whole)
+    wanted = tag_policies.dates(track(certain=False), now, whole)
     assert wanted.fields["release_date"] == ("1975",)
     cut = AlbumDates(no_finer_than_date=True)
-    wanted = tags.dates(track(), now, cut)
+    wanted = tag_policies.dates(track(), now, cut)
     assert wanted.fields["original_date"] == ("1975",)
     assert "cut to the precision of the date" in " ".join(wanted.notes)
-    assert tags.dates(track(), {**now, **wanted.fields}, cut).notes == ()
-    assert tags.dates(track("1974-10"), now, cut).fields["original_date"] == ("1974-10",)
+    assert tag_policies.dates(track(), {**now, **wanted.fields}, cut).notes == ()
+    assert tag_policies.dates(track("1974-10"), now, cut).fields["original_date"] == ("1974-10",)
 
 
 def test_a_recording_id_is_added_but_never_replaced_nor_a_siblings() -> None:
-    for policy in (lambda one, now: tags.dates(one, now, AlbumDates()), tags.note):
+    for policy in (lambda one, now: tag_policies.dates(one, now, AlbumDates()), tag_policies.note):
         assert policy(track(), {}).fields["recording_mbid"] == ("recording",)
         assert "recording_mbid" not in policy(track(), fields(recording_mbid="mine")).fields
         assert "recording_mbid" not in policy(track(relation="sibling"), {}).fields
@@ -142,12 +141,14 @@ def test_a_recording_id_is_added_but_never_replaced_nor_a_siblings() -> None:
 
 def test_a_note_is_under_keys_of_its_own() -> None:
     now = fields(recording_mbid="mine", album="Hits", note_release_mbid="old")
-    assert tags.note(track(), now).fields == {
+    assert tag_policies.note(track(), now).fields == {
         "note_album": ("A Night at the Opera",), "note_original_date": ("1975-10-31",),
         "note_release_group_mbid": ("group",), "note_release_mbid": ("release",),
         "decision_trace": ("evh=1",),
     }  # fmt: skip
-    uncertain = tags.note(track(certain=False, chosen=ChosenIds("r", "group", None, None)), now)
+    uncertain = tag_policies.note(
+        track(certain=False, chosen=ChosenIds("r", "group", None, None)), now
+    )
     assert uncertain.fields["note_original_date"] == ()
     assert uncertain.fields["note_release_mbid"] == ()
     assert "decision_trace" not in uncertain.fields
@@ -173,7 +174,7 @@ def test_a_moved_file_has_everything_of_its_release_and_nothing_of_another() -> 
         asin="B", disc_id="x", disc_subtitle="Side", album_artist_sort="Various",
         recording_mbid="merged",
     )  # fmt: skip
-    wanted = tags.move(track(), now, OPERA, TRACKS[1]).fields
+    wanted = tag_policies.move(track(), now, OPERA, TRACKS[1]).fields
     assert wanted == {
         "album": ("A Night at the Opera",), "album_artist": ("Queen",),
         "album_artist_sort": ("Queen",), "date": ("1975-11-21",), "release_date": (),
@@ -187,10 +188,10 @@ def test_a_moved_file_has_everything_of_its_release_and_nothing_of_another() -> 
         "decision_trace": ("evh=1",),
     }  # fmt: skip
     assert set(wanted) <= set(FIELDS_BY_NAME)
-    uncertain = tags.move(track(certain=False), now, OPERA, TRACKS[1])
+    uncertain = tag_policies.move(track(certain=False), now, OPERA, TRACKS[1])
     assert (uncertain.fields["original_date"], uncertain.withheld) == ((), None)
     now = {**now, "original_date": ("before 1960",)}
-    kept = tags.move(track(certain=False), now, OPERA, TRACKS[1])
+    kept = tag_policies.move(track(certain=False), now, OPERA, TRACKS[1])
     assert "original_date" not in kept.fields
     assert kept.notes == ("original date 'before 1960' stays: it cannot be read as a date",)
     assert kept.fields["original_year"] == ()
@@ -198,7 +199,7 @@ def test_a_moved_file_has_everything_of_its_release_and_nothing_of_another() -> 
 
 def test_what_is_not_known_of_the_same_release_stays() -> None:
     now = fields(release_mbid="RELEASE", barcode="1", asin="B", compilation="1", track="2/12")
-    wanted = tags.move(track(), now, OPERA, TRACKS[1]).fields
+    wanted = tag_policies.move(track(), now, OPERA, TRACKS[1]).fields
     assert {"barcode", "asin", "track", "disc_subtitle"}.isdisjoint(wanted)
     assert wanted["compilation"] == ()
     assert wanted["disc"] == ("1/2",)
@@ -212,7 +213,7 @@ def test_the_compilation_flag(
     artists: tuple[str, ...], now: dict[str, str], expected: tuple[str, ...] | None
 ) -> None:
     release = WholeRelease("release", "group", "T", "A", 1, TRACKS, artist_mbids=artists)
-    wanted = tags.move(track(), fields(**now), release, TRACKS[1])
+    wanted = tag_policies.move(track(), fields(**now), release, TRACKS[1])
     assert wanted.fields.get("compilation") == expected
 
 

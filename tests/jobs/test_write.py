@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import VerdictKind, VerdictRecord
-from chart_binder.domain.tags import ChosenIds
+from chart_binder.domain.tag_policies import ChosenIds
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.pipeline import Pipeline, decide_bundle, file_case, save_file
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, saved_run

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.react.arguments import coerce
+from chart_binder.react.coercion import coerce
 from chart_binder.react.steps import ToolCall
 from chart_binder.react.tools import Tool, Toolbox, ToolError
 from corpus import rows

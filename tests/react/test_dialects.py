@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from benchmarks.bench_parse import SHAPES, work
 from chart_binder import plugins
 from chart_binder.chat.streaming import ReplyCutter
-from chart_binder.react.arguments import clean_name
+from chart_binder.react.coercion import clean_name
 from chart_binder.react.dialect import Classic, Dialect, Pause, Xml
 from chart_binder.react.loop import stop_after_step
 from chart_binder.react.parsing.calls import is_answer_name, is_no_tool

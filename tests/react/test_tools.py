@@ -17,7 +17,7 @@ from annotated_types import Ge, Len
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from chart_binder.react.arguments import folded, same_name
+from chart_binder.react.coercion import folded, same_name
 from chart_binder.react.dialect import Classic
 from chart_binder.react.steps import FinalAnswer, ToolCall
 from chart_binder.react.tool_definition import ToolDefectError

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from chart_binder.audio.find import AudioFile, UnreadablePath
     from chart_binder.config import Config
     from chart_binder.config.load import Settings
-    from chart_binder.domain.tags import WriteOptions
+    from chart_binder.domain.tag_policies import WriteOptions
     from chart_binder.domain.verdict import OverrideRecord
     from chart_binder.store import Store
 
@@ -268,7 +268,7 @@ tag_options = together(
 
 def write_options(config: "Config", policy: str | None, **flags: bool) -> "WriteOptions":
     """Return how tags are written, by the values of `tag_options`. Raises `UsageError`."""
-    from chart_binder.domain.tags import Policy, WriteOptions
+    from chart_binder.domain.tag_policies import Policy, WriteOptions
 
     try:
         chosen = Policy(policy or config.tags.policy)

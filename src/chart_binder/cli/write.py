@@ -19,7 +19,7 @@ from chart_binder.audio.find import AudioFile, UnreadablePath
 from chart_binder.cli import options, output, tag_text
 from chart_binder.cli.progress import Progress, progress, stop_after_current
 from chart_binder.domain.records import DecisionRecord, WriteRecord, local_time, utc_text
-from chart_binder.domain.tags import Policy
+from chart_binder.domain.tag_policies import Policy
 from chart_binder.errors import INTERRUPTED, CanonError, StoreError, UsageError, end_status
 from chart_binder.files import path_text
 from chart_binder.jobs import journal, write_albums

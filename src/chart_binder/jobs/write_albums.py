@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from chart_binder.audio.find import listed_audio
 from chart_binder.audio.save import NotWritableError
-from chart_binder.domain import albums, tags
+from chart_binder.domain import albums, tag_policies
 from chart_binder.domain.records import UnwrittenRecord, now_utc
-from chart_binder.domain.tags import AlbumDates
+from chart_binder.domain.tag_policies import AlbumDates
+from chart_binder.domain.tags import Fields
 from chart_binder.errors import (
     AudioError,
     CanonError,
@@ -133,14 +134,14 @@ def plan_album(
         stored = RecordsOfFiles(planner.store, [file.path for file in files], unsaved or {})
         drafts += [_or_report(file, partial(planner.draft, file, stored)) for file in files]
     match planner.options.policy:
-        case tags.Policy.DATES:
+        case tag_policies.Policy.DATES:
             return _plan_dates(planner, album, drafts)
-        case tags.Policy.NOTE:
+        case tag_policies.Policy.NOTE:
             return [
-                _plan_by(planner, draft, lambda draft: partial(tags.note, draft.track))
+                _plan_by(planner, draft, lambda draft: partial(tag_policies.note, draft.track))
                 for draft in drafts
             ]
-        case tags.Policy.MOVE:
+        case tag_policies.Policy.MOVE:
             return [_plan_by(planner, draft, planner.move) for draft in drafts]
 
 
@@ -238,13 +239,15 @@ class _DatingAttempt:
             attempt = cls()
             for draft in drafts:
                 dates = AlbumDates(
-                    tags.dates_of_album(draft.track, draft.file.fields) | shared | draft.own_dates,
+                    tag_policies.dates_of_album(draft.track, draft.file.fields)
+                    | shared
+                    | draft.own_dates,
                     also_date=options.also_date,
                     with_release_date=options.also_date and not has_ids,
                     no_finer_than_date=is_cut,
                     best_known=options.best_known,
                 )
-                edit = partial(tags.dates, draft.track, album=dates)
+                edit = partial(tag_policies.dates, draft.track, album=dates)
                 attempt.add(draft, edit, planner if of_whole else None)
             if options.keeps_together:
                 attempt.split = albums.split_keys(
@@ -293,7 +296,7 @@ def _split_text(tracks: Sequence[TaggedFile], edits: Mapping[Path, FieldEdit], v
     return _SPLIT.format(version=version, is_partly=is_partly)
 
 
-def _fields_after(file: TaggedFile, edits: Mapping[Path, FieldEdit]) -> tags.Fields:
+def _fields_after(file: TaggedFile, edits: Mapping[Path, FieldEdit]) -> Fields:
     """Return the fields that a file would have after its edit, if it has one."""
     edit = edits.get(file.path)
     if edit is None:
@@ -351,11 +354,11 @@ def album_moves(planned: Iterable[PlanOrReport]) -> Counter[tuple[AlbumName, Alb
     return Counter(
         (_album_name(plan.draft.file.fields), _album_name(plan.after))
         for plan in planned
-        if isinstance(plan, TagPlan) and plan.policy is tags.Policy.MOVE
+        if isinstance(plan, TagPlan) and plan.policy is tag_policies.Policy.MOVE
     )
 
 
-def _album_name(fields: tags.Fields) -> AlbumName:
+def _album_name(fields: Fields) -> AlbumName:
     title, release = (next(iter(fields.get(name, ())), "") for name in ("album", "release_mbid"))
     return title, release
 

@@ -20,7 +20,8 @@ from typing import Annotated, Any, Final, Literal, Union
 
 import msgspec
 
-from chart_binder.react.arguments import CAMEL_CASE, ArgumentsError
+from chart_binder.react.arguments import ArgumentsError
+from chart_binder.react.coercion import CAMEL_CASE
 
 _NAME: Final = re.compile(r"[^\W\d_][\w.-]{0,63}")
 _BY_NAME: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

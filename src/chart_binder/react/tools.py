@@ -11,11 +11,10 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
-from chart_binder.react.arguments import (
-    ArgumentsError,
+from chart_binder.react.arguments import ArgumentsError, bind
+from chart_binder.react.coercion import (
     Schema,
     alternatives_of,
-    bind,
     choices,
     clean_name,
     resolved,

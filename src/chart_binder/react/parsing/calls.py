@@ -13,7 +13,8 @@ from html import unescape
 from itertools import count
 from typing import Final, TypeAlias
 
-from chart_binder.react.arguments import clean_name, folded, members_end, read_members
+from chart_binder.react.arguments import members_end, read_members
+from chart_binder.react.coercion import clean_name, folded
 from chart_binder.react.parsing.advice import ParseProblem
 from chart_binder.react.parsing.labels import Directive, is_known_tag, meanings, pattern
 from chart_binder.react.parsing.lenient_json import (
