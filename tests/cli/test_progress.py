@@ -19,7 +19,7 @@ from chart_binder.cli.progress import LiveRun, bar_line, progress, stop_after_cu
 from chart_binder.config import LogConfig
 from chart_binder.jobs.batch.report import BatchTally
 from chart_binder.llm.events import ResultEvent, StartEvent
-from chart_binder.musicbrainz.client import MusicBrainzServer
+from chart_binder.musicbrainz.server import MusicBrainzServer
 from chart_binder.react.transcript import ObservationEvent, ReplyEvent
 
 REPLY = "Thought: hm\nAction: x"

@@ -363,8 +363,8 @@ def _parts(tally: "BatchTally", total: int, noun: str) -> Iterator[str]:
 
 def _requests(of_workers: int = 0) -> Iterator[str]:
     """Yield the number of requests sent; on a cluster only the workers count them."""
-    client: Any = sys.modules.get("chart_binder.musicbrainz.client")  # if it was imported
-    if sent := max(of_workers, client.MusicBrainzServer.sent_by_all if client else 0):
+    server: Any = sys.modules.get("chart_binder.musicbrainz.server")  # if it was imported
+    if sent := max(of_workers, server.MusicBrainzServer.sent_by_all if server else 0):
         yield counted(sent, "request")
 
 

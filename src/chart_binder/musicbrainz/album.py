@@ -27,7 +27,7 @@ from chart_binder.domain.vocabulary import (
 )
 from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz import web_service as ws
-from chart_binder.musicbrainz.client import CachedService, Client, FetchedRecording, ReleaseList
+from chart_binder.musicbrainz.client import Client, FetchedRecording, ReleaseList, Service
 from chart_binder.musicbrainz.matching import first_artist, first_found, searches
 from chart_binder.musicbrainz.web_service import MBRelease, Medium, Recording
 
@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 
 
 def look_up_album(
-    service: CachedService, catalogues: "CatalogueCache", album: Sequence[TrackTags]
+    service: Service, catalogues: "CatalogueCache", album: Sequence[TrackTags]
 ) -> dict[RecordingId, FetchedRecording]:
     """Return the recordings that look-ups for several files find, if these take fewer requests."""
     answers: dict[RecordingId, FetchedRecording] = {}
@@ -65,9 +65,7 @@ def look_up_album(
     return answers
 
 
-def _by_artist(
-    service: CachedService, album: Sequence[TrackTags]
-) -> dict[ArtistId, list[TrackTags]]:
+def _by_artist(service: Service, album: Sequence[TrackTags]) -> dict[ArtistId, list[TrackTags]]:
     by_key: defaultdict[str, list[TrackTags]] = defaultdict(list)
     for tags in album:
         by_key[_checked(tags.artist_mbid) or fold(main_artist(tags.artist or ""))].append(tags)
@@ -81,7 +79,7 @@ def _by_artist(
     return by_artist
 
 
-def _artist_of(service: CachedService, files: Iterable[TrackTags]) -> ArtistId | None:
+def _artist_of(service: Service, files: Iterable[TrackTags]) -> ArtistId | None:
     """Return the artist of the first file whose matches are by one artist, else of the first."""
     artist = None
     for tags in files:
@@ -101,7 +99,7 @@ class AlbumArtists:
 
     def __init__(
         self,
-        service: CachedService,
+        service: Service,
         fetched: Mapping[RecordingId, FetchedRecording],
         album: Sequence[TrackTags],
     ) -> None:
@@ -135,7 +133,7 @@ def _album_key(tags: TrackTags) -> tuple[str, str]:
     return fold(main_artist(tags.artist or "")), fold(tags.album or "")
 
 
-def _cost_one_by_one(service: CachedService, files: Sequence[TrackTags]) -> float:
+def _cost_one_by_one(service: Service, files: Sequence[TrackTags]) -> float:
     """Return the least number of requests for files without their artist's catalogue."""
     by_release = _by_release(files)
     recordings = set[RecordingId]().union(*by_release.values())
@@ -143,26 +141,26 @@ def _cost_one_by_one(service: CachedService, files: Sequence[TrackTags]) -> floa
     for release_id, of_release in by_release.items():
         cost = _cost_of_recordings(service, of_release)
         if release_id:
-            cost = min(cost, service.cost(ws.look_up("release", release_id)))
+            cost = min(cost, service.cost(ws.LookUp("release", release_id)))
         lookups += cost
-    browses = sum(service.cost(ws.browse_releases("recording", mbid)) for mbid in recordings)
+    browses = sum(service.cost(ws.BrowseReleases("recording", mbid)) for mbid in recordings)
     searched = sum(1 for tags in files if not _checked(tags.recording_mbid) and tags.title)
     return lookups + browses + searched
 
 
-def _cost_of_recordings(service: CachedService, recordings: Iterable[RecordingId]) -> float:
-    return sum(service.cost(ws.look_up("recording", mbid)) for mbid in recordings)
+def _cost_of_recordings(service: Service, recordings: Iterable[RecordingId]) -> float:
+    return sum(service.cost(ws.LookUp("recording", mbid)) for mbid in recordings)
 
 
 def _add_tracks(
-    service: CachedService, answers: dict[RecordingId, FetchedRecording], album: Iterable[TrackTags]
+    service: Service, answers: dict[RecordingId, FetchedRecording], album: Iterable[TrackTags]
 ) -> None:
     """Look up the releases that the tags name if that saves requests for their recordings."""
     for release_id, recordings in _by_release(album).items():
         if release_id is None:
             continue
         unknown = [mbid for mbid in recordings if mbid not in answers]
-        query = ws.look_up("release", release_id)
+        query = ws.LookUp("release", release_id)
         if service.cost(query) >= _cost_of_recordings(service, unknown):
             continue
         try:
@@ -193,7 +191,7 @@ def _checked(mbid: str | None) -> str | None:
 class CatalogueCache:
     """Reads and holds artists' catalogues. Threads may share it: one reads, the others wait."""
 
-    def __init__(self, service: CachedService) -> None:
+    def __init__(self, service: Service) -> None:
         self._service = service
         self._held: dict[ArtistId, Catalogue] = {}
         self._lock = threading.Lock()
@@ -210,7 +208,7 @@ class CatalogueCache:
         which it was not read, is added, up to `max_worth`. So all albums of an artist take at most
         about twice the least number of requests.
         """
-        is_paused = self._service.age_s(self._failed_at) < PAUSE_S
+        is_paused = self._service.now() - self._failed_at < PAUSE_S
         if not worth or artist_id == VARIOUS_ARTISTS or is_paused:
             return None
         with self._artist_locks[hash(artist_id) % _LOCKS]:
@@ -227,7 +225,7 @@ class CatalogueCache:
                 return None
 
     def _read(self, artist_id: ArtistId, worth: float, max_worth: float) -> "Catalogue | None":
-        if self._service.cost(ws.look_up("artist", artist_id)) == math.inf:
+        if self._service.cost(ws.LookUp("artist", artist_id)) == math.inf:
             return None
         artist = Client(self._service).artist(artist_id)
         if artist is None:
@@ -297,14 +295,14 @@ def _missing_tracks(release: MBRelease) -> str | None:
     return None if is_whole else f"tracks of release {release.id}"
 
 
-def _read_catalogue(service: CachedService, catalogue: Catalogue, worth: float) -> bool:
+def _read_catalogue(service: Service, catalogue: Catalogue, worth: float) -> bool:
     """Read an artist's two lists of releases; return whether the catalogue is complete.
 
     Stop if the remaining pages take at least `worth` requests, or if the pages read contain no
     recording of the artist.
     """
     lists = [
-        ReleaseList(service, partial(ws.browse_releases, credit, catalogue.artist, tracks=True))
+        ReleaseList(service, partial(ws.BrowseReleases, credit, catalogue.artist, tracks=True))
         for credit in _CREDIT_LINKS
     ]
     while unread := [pages for pages in lists if not pages.is_complete]:

@@ -145,10 +145,10 @@ def _by_name(client: Client, tags: TrackTags, of_album: FindArtists) -> Matches:
     if tags.duration_ms is not None:
         least_ms = max(0, tags.duration_ms - LENGTH_TOLERANCE_MS)
         length_ms = least_ms, tags.duration_ms + LENGTH_TOLERANCE_MS
-    for query in (
-        *(ws.search_recordings(name, titles, length_ms) for name in names),
-        ws.search_loosely("recording", title, artist, ws.PAGE),
-    ):
+    queries: list[ws.SearchRecordings | ws.SearchLoosely] = [
+        ws.SearchRecordings(name, titles, length_ms) for name in names
+    ]
+    for query in (*queries, ws.SearchLoosely("recording", title, artist, ws.PAGE)):
         hits, count = client.search(query)
         if len({first_artist(hit) for hit in hits if _fits(hit, tags)}) > 1:
             tags = with_current_ids(client, tags)
@@ -171,7 +171,7 @@ def _spellings(title: str) -> list[str]:
     return [*dict.fromkeys([title, f"{song}, Part {part}"])] if part else [title]
 
 
-_NARROWER: tuple[tuple[tuple[str, ...], ...], ...] = (
+_NARROWER: tuple[tuple[tuple[ws.Clause, ...], ...], ...] = (
     ((),),
     (("status:official",),),
     (
@@ -201,7 +201,7 @@ def _narrower(
     for row in _NARROWER:
         doubt = None
         for only in row:
-            query = ws.search_recordings(artists[0], _spellings(title), length_ms, only=only)
+            query = ws.SearchRecordings(artists[0], _spellings(title), length_ms, only=only)
             hits, count = client.search(query)
             if count > len(hits):
                 kinds = f" ({', '.join(only)})" if only else ""

@@ -18,7 +18,7 @@ from chart_binder.domain.vocabulary import ArtistId, RecordingId, ReleaseGroupId
 from chart_binder.errors import LookupFailedError, NothingFoundError
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.album import MIN_FILES, Catalogue, CatalogueCache
-from chart_binder.musicbrainz.client import CachedService, Client
+from chart_binder.musicbrainz.client import Client, Service
 from chart_binder.musicbrainz.evidence import candidate_of, editions_of, is_much_later, out_by
 from chart_binder.musicbrainz.performances import (
     SIBLING,
@@ -41,7 +41,7 @@ MAX_REQUESTS = 5
 """A search, an ISRC, a recording's work, the work's recordings, and the releases of a sibling."""
 MAX_ALBUM_REQUESTS = 10
 """Requests for an album of at most ten files; a larger album may take one request per file."""
-_OFFICIAL = ("status:official",)
+_OFFICIAL: Sequence[ws.Clause] = ("status:official",)
 _WORTH_OF_FEW = 0.5
 """The worth of an artist's lists for few files: they are read only if all pages are cached."""
 
@@ -57,7 +57,7 @@ _log = logging.getLogger(__name__)
 class RequestBudget:
     """The number of requests that may still be sent; a cached response does not count."""
 
-    service: CachedService
+    service: Service
     left: int
 
     def allows(self, query: ServiceQuery) -> bool:
@@ -90,9 +90,7 @@ class SiblingHits:
 
 
 class _Lookup:
-    def __init__(
-        self, service: CachedService, bundle: EvidenceBundle, budget: RequestBudget
-    ) -> None:
+    def __init__(self, service: Service, bundle: EvidenceBundle, budget: RequestBudget) -> None:
         self._service = service
         self._client = Client(service)
         self._bundle = bundle
@@ -153,16 +151,16 @@ class _Lookup:
         codes = {isrc(code) for performance in performances for code in performance.isrcs}
         # Sorted by the year of assignment, the YY of `CC-XXX-YY-NNNNN`.
         for code in sorted(codes, key=lambda code: (code[5:7] < "40", code[5:]))[:1]:
-            if self._budget.allows(ws.look_up("isrc", code)):
+            if self._budget.allows(ws.LookUp("isrc", code)):
                 hits.add(self._client.recordings_with(code))
 
     def _by_work(self, hits: SiblingHits) -> None:
         """Add the recordings of the first work performed, because their titles may differ."""
         performed = next(iter(self._performances))
-        if not self._budget.allows(ws.look_up("recording", performed, ws.RELATIONS)):
+        if not self._budget.allows(ws.LookUp("recording", performed, "relations")):
             return
         for work in self._client.works_of(performed)[:1]:
-            if self._budget.allows(ws.query_recordings_of_work(work.id)):
+            if self._budget.allows(ws.RecordingsOfWork(work.id)):
                 recordings, _ = self._client.recordings_of_work(work.id)
                 hits.add(recordings)
 
@@ -180,7 +178,7 @@ class _Lookup:
         releases = hits.releases.get(recording.id)
         is_all = releases is not None
         is_read = not (is_all or is_later or (is_shown and len(shown) >= ws.PAGE))
-        if is_read and self._budget.allows(ws.browse_releases("recording", recording.id)):
+        if is_read and self._budget.allows(ws.BrowseReleases("recording", recording.id)):
             releases, count = self._client.first_releases_of("recording", recording.id)
             is_all = count == len(releases)
         if is_shown and not is_all:
@@ -253,7 +251,7 @@ def search(
     If the results fill at most two pages, read both; if there are more, narrow the search.
     """
     titles = dict.fromkeys(_title(bundle) for bundle in bundles)
-    query = partial(ws.search_recordings, artist_id, list(titles))
+    query = partial(ws.SearchRecordings, artist_id, list(titles))
     lengths = _lengths(bundles) if len(titles) == 1 else None
     hits = SiblingHits(is_complete=False)
     count = _read_page(client, budget, query(), hits)
@@ -269,7 +267,11 @@ def search(
 
 
 def _read_page(
-    client: Client, budget: RequestBudget, query: ServiceQuery, hits: SiblingHits, before: int = 0
+    client: Client,
+    budget: RequestBudget,
+    query: ws.SearchRecordings,
+    hits: SiblingHits,
+    before: int = 0,
 ) -> int:
     """Add a page to the hits; return the number of results, `before` of them on earlier pages."""
     if not budget.allows(query):
@@ -322,7 +324,7 @@ def _may_be_original(recording: Recording, day: int) -> bool:
 
 
 def look_up_together(
-    service: CachedService, catalogues: CatalogueCache, bundles: Sequence[EvidenceBundle]
+    service: Service, catalogues: CatalogueCache, bundles: Sequence[EvidenceBundle]
 ) -> Callable[[EvidenceBundle], EvidenceBundle]:
     """Look up what an album's bundles share; return a function that adds siblings to each."""
     max_requests = max(MAX_ALBUM_REQUESTS, len(bundles))
@@ -365,7 +367,7 @@ def _first_id(bundle: EvidenceBundle) -> RecordingId:
 
 
 def _shared(
-    service: CachedService,
+    service: Service,
     catalogues: CatalogueCache,
     artist_id: ArtistId,
     bundles: Sequence[EvidenceBundle],

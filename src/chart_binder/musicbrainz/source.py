@@ -3,7 +3,6 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from msgspec.structs import replace
 
@@ -19,17 +18,10 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.remarks import remarks_in
 from chart_binder.domain.tags import TrackTags, artifact_of
 from chart_binder.domain.versions import names_other_performance
-from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
 from chart_binder.errors import LookupFailedError, NothingFoundError, UnidentifiedError
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.album import AlbumArtists, CatalogueCache, look_up_album
-from chart_binder.musicbrainz.client import (
-    AnswerCache,
-    CachedService,
-    Client,
-    MusicBrainzServer,
-    RequestError,
-)
+from chart_binder.musicbrainz.client import Client, Service, ServiceHealth
 from chart_binder.musicbrainz.evidence import (
     candidate_of,
     country_of,
@@ -50,13 +42,11 @@ from chart_binder.musicbrainz.performances import (
     performance_of,
     title_key,
 )
+from chart_binder.musicbrainz.server import AnswerCache, CachedService, MusicBrainzServer
 from chart_binder.musicbrainz.sibling_lookup import look_up_together, possibly_earlier
 from chart_binder.net import RateLimiter, Throttle
 
 _log = logging.getLogger(__name__)
-_PUBLIC = frozenset({"musicbrainz.org", "www.musicbrainz.org", "beta.musicbrainz.org"})
-_PUBLIC_RATE = 1.0
-"""Requests a second for one address (musicbrainz.org/doc/MusicBrainz_API/Rate_Limiting)."""
 
 
 def connect(
@@ -71,19 +61,14 @@ def connect(
     interval_s = 1 / config.rate_limit_per_s if config.rate_limit_per_s else 0.0
     throttle = Throttle(limiter, interval_s, clock, wait)
     server = None if config.offline else MusicBrainzServer(config, throttle)
-    service = CachedService(config.hostname, server, cache, throttle, config.cache_ttl_s)
-    return MusicBrainzSource(config, service, server)
+    return MusicBrainzSource(CachedService(config, server, cache, throttle))
 
 
 class MusicBrainzSource:
     """Gathers evidence from MusicBrainz or cached responses; threads may share it."""
 
-    def __init__(
-        self, config: MusicBrainzConfig, service: CachedService, server: MusicBrainzServer | None
-    ) -> None:
-        self._config = config
+    def __init__(self, service: Service) -> None:
         self._service = service
-        self._server = server
         self._catalogues = CatalogueCache(service)
 
     def gather(self, tags: TrackTags) -> EvidenceBundle:
@@ -123,7 +108,7 @@ class MusicBrainzSource:
             try:
                 return look_up(bundle)
             except LookupFailedError as error:
-                if self._server is not None:
+                if not self._service.is_offline:
                     raise
                 _log.info("siblings are not looked up", extra={"why": str(error)})
                 return bundle.noting_siblings(_OFFLINE)
@@ -173,20 +158,9 @@ class MusicBrainzSource:
         """Return a client with the same cache and rate limit, for single look-ups."""
         return Client(self._service)
 
-    def check(self) -> "ServiceHealth":
+    def check(self) -> ServiceHealth:
         """Check the service with one request, and its configuration; a failure is not raised."""
-        host, problems = self._config.hostname, _config_problems(self._config)
-        if self._server is None:
-            return ServiceHealth(host, is_reachable=None, problems=problems)
-        try:
-            _, metadata = self._server.fetch(ws.look_up("artist", VARIOUS_ARTISTS))
-        except RequestError as error:
-            problem = f"{error}: {error.advice}"
-            return ServiceHealth(host, is_reachable=False, problems=(problem, *problems))
-        if metadata is None:
-            empty = "the server has no data: import MusicBrainz' data into the mirror"
-            problems = (empty, *problems)
-        return ServiceHealth(host, is_reachable=True, problems=problems)
+        return self._service.check()
 
 
 _OFFLINE = "not looked up: canon is offline, and no answer about them is stored"
@@ -263,26 +237,3 @@ def _artist(client: Client, recording: ws.Recording) -> Artist:
         mb_artist_id=artist.id if artist else first.id,
         begin_area_country=country_of(artist) if artist else None,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceHealth:
-    """The state of the service; `is_reachable` is None offline, each problem names its remedy."""
-
-    host: str
-    is_reachable: bool | None
-    problems: tuple[str, ...] = ()
-
-
-def _config_problems(config: MusicBrainzConfig) -> tuple[str, ...]:
-    if config.hostname.partition(":")[0].lower() not in _PUBLIC:
-        return ()
-    rate = config.rate_limit_per_s
-    too_fast = f"the public service allows {_PUBLIC_RATE:g} request a second, not {rate:g}"
-    checks = (
-        (not config.contact, "no contact for MusicBrainz to write to: set musicbrainz.contact"),
-        (rate > _PUBLIC_RATE, f"{too_fast}: lower musicbrainz.rate_limit_per_s"),
-        (not rate, "the public service has a rate limit: set musicbrainz.rate_limit_per_s to 1"),
-        (not config.https, "the public service speaks https: set musicbrainz.https to true"),
-    )
-    return tuple(problem for is_so, problem in checks if is_so)

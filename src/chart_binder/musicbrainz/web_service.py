@@ -2,9 +2,10 @@
 
 import re
 import xml.etree.ElementTree as ET
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 from urllib.parse import urlencode
 
 import msgspec
@@ -23,90 +24,171 @@ _MAX_FOR_MODEL = 8
 """The most results of a search for a model."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceQuery:
+LookUpEntity: TypeAlias = Literal["artist", "isrc", "recording", "release", "release-group"]
+Entity: TypeAlias = Literal["recording", "release", "release-group"]
+Linked: TypeAlias = Literal["recording", "artist", "track_artist", "release-group"]
+Clause: TypeAlias = Literal["status:official", "primarytype:album", "NOT primarytype:album"]
+"""A condition that narrows a search for recordings."""
+_LUCENE_SPECIAL = re.compile(r'([+\-&|!(){}\[\]^"~*?:\\/])')
+_RELEASE_INCLUDES = "artist-credits labels media release-groups"
+_TRACK_INCLUDES = "artist-credits isrcs labels media recordings release-groups"
+_INCLUDES: Mapping[str, str] = {
+    "artist": "",  # country and areas come without an include
+    "isrc": "artists isrcs",
+    "recording": "artist-credits isrcs",
+    "recording relations": "artist-credits isrcs recording-rels work-rels",
+    "release": _TRACK_INCLUDES,
+    "release-group": "artist-credits",
+    "release-group links": "url-rels",
+}
+
+
+class _Request(NamedTuple):
     """A request under `/ws/2/`; `wanted` is the field of `Metadata` that its response must have."""
 
+    wanted: str
     path: str
-    parameters: tuple[tuple[str, str], ...] = ()
-    wanted: str = ""
+    parameters: tuple[tuple[str, str], ...]
+
+
+class _Query(ABC):
+    __slots__ = ()
+
+    @abstractmethod
+    def _request(self) -> _Request: ...
+
+    @property
+    def wanted(self) -> str:
+        """The field of `Metadata` that the response must have."""
+        return self._request().wanted
 
     @property
     def target(self) -> str:
         """Path and query string of the request."""
-        path = f"/ws/2/{self.path.rstrip('/')}"
-        return f"{path}?{urlencode(self.parameters)}" if self.parameters else path
+        _, name, parameters = self._request()
+        path = f"/ws/2/{name.rstrip('/')}"
+        return f"{path}?{urlencode(parameters)}" if parameters else path
 
 
-LookUpEntity: TypeAlias = Literal["artist", "isrc", "recording", "release", "release-group"]
-Entity: TypeAlias = Literal["recording", "release", "release-group"]
-_LUCENE_SPECIAL = re.compile(r'([+\-&|!(){}\[\]^"~*?:\\/])')
-_RELEASE_INCLUDES = "artist-credits labels media release-groups"
-_TRACK_INCLUDES = "artist-credits isrcs labels media recordings release-groups"
+@dataclass(frozen=True, slots=True)
+class LookUp(_Query):
+    """Query one entity; an ISRC comes with its recordings, a release with its tracks.
+
+    `also` asks for the relations of a recording to recordings and works, or for the addresses to
+    which a release group links.
+    """
+
+    entity: LookUpEntity
+    identifier: str
+    also: Literal["", "relations", "links"] = ""
+
+    def _request(self) -> _Request:
+        includes = _INCLUDES[f"{self.entity} {self.also}".rstrip()]
+        wanted, path = self.entity.replace("-", "_"), f"{self.entity}/{self.identifier}"
+        return _request_of(wanted, path, inc=includes)
 
 
-RELATIONS = "artist-credits isrcs recording-rels work-rels"
-"""The includes for a recording's relations to recordings and works."""
-LINKS = "url-rels"
-"""The includes for the addresses to which a release group links."""
-_INCLUDES: Mapping[LookUpEntity, str] = {
-    "artist": "",  # country and areas come without an include
-    "isrc": "artists isrcs",
-    "recording": "artist-credits isrcs",
-    "release": _TRACK_INCLUDES,
-    "release-group": "artist-credits",
-}
-
-
-def look_up(entity: LookUpEntity, identifier: str, includes: str = "") -> ServiceQuery:
-    """Query one entity; an ISRC comes with its recordings, a release with its tracks."""
-    inc = includes or _INCLUDES[entity]
-    return _query(entity.replace("-", "_"), f"{entity}/{identifier}", inc=inc)
-
-
-def browse_releases(
-    linked: Literal["recording", "artist", "track_artist", "release-group"],
-    identifier: str,
-    offset: int = 0,
-    *,
-    tracks: bool = False,
-) -> ServiceQuery:
+@dataclass(frozen=True, slots=True)
+class BrowseReleases(_Query):
     """Query one page of the releases of a recording, group or artist.
 
     A look-up would return at most 25. `track_artist` finds releases of which only a track is
     credited to the artist. A page with tracks ends at 500 tracks, but has at least one release.
     """
-    link: dict[str, object] = {linked: identifier, "limit": PAGE, "offset": offset}
-    includes = _TRACK_INCLUDES if tracks else _RELEASE_INCLUDES
-    return _query("release_list", "release", inc=includes, **link)
+
+    linked: Linked
+    identifier: str
+    offset: int = 0
+    tracks: bool = False
+
+    def _request(self) -> _Request:
+        link: dict[str, object] = {self.linked: self.identifier, "limit": PAGE}
+        includes = _TRACK_INCLUDES if self.tracks else _RELEASE_INCLUDES
+        return _request_of("release_list", "release", inc=includes, offset=self.offset, **link)
 
 
-def query_recordings_of_work(work_id: str) -> ServiceQuery:
+@dataclass(frozen=True, slots=True)
+class RecordingsOfWork(_Query):
     """Query the first page of the recordings of a work."""
-    includes = "artist-credits isrcs"
-    return _query("recording_list", "recording", inc=includes, limit=PAGE, work=work_id)
+
+    work_id: str
+
+    def _request(self) -> _Request:
+        includes = "artist-credits isrcs"
+        return _request_of(
+            "recording_list", "recording", inc=includes, limit=PAGE, work=self.work_id
+        )
 
 
-def search_by_title(entity: Entity, title: str, artist: str) -> ServiceQuery:
+@dataclass(frozen=True, slots=True)
+class SearchByTitle(_Query):
     """Search for the exact words of title and artist; `artist` may be an id."""
-    words = f"{entity.replace('-', '')}:{_quoted(title)} AND {_by_artist(artist)}"
-    return _search(entity, words, _MAX_FOR_MODEL)
+
+    entity: Entity
+    title: str
+    artist: str
+
+    def _request(self) -> _Request:
+        title = f"{self.entity.replace('-', '')}:{_quoted(self.title)}"
+        return _search(self.entity, f"{title} AND {_by_artist(self.artist)}", _MAX_FOR_MODEL)
 
 
-def search_loosely(
-    entity: Entity, title: str, artist: str, limit: int = _MAX_FOR_MODEL
-) -> ServiceQuery:
+@dataclass(frozen=True, slots=True)
+class SearchLoosely(_Query):
     """Search for any of the words of title and artist."""
-    words = {entity.replace("-", ""): title, "artist": artist}
-    query = " ".join(f"{name}:({_escaped(text).lower()})" for name, text in words.items() if text)
-    return _search(entity, query, limit)
+
+    entity: Entity
+    title: str
+    artist: str
+    limit: int = _MAX_FOR_MODEL
+
+    def _request(self) -> _Request:
+        words = {self.entity.replace("-", ""): self.title, "artist": self.artist}
+        named = ((name, _escaped(text).lower()) for name, text in words.items() if text)
+        query = " ".join(f"{name}:({text})" for name, text in named)
+        return _search(self.entity, query, self.limit)
 
 
-def search_groups_of_years(artist: str, first: int, last: int) -> ServiceQuery:
+@dataclass(frozen=True, slots=True)
+class SearchGroupsOfYears(_Query):
     """Search for an artist's official release groups first dated from `first` to `last`."""
-    years = f"firstreleasedate:[{first:04} TO {last:04}-12-31]"
-    words = f"{_by_artist(artist)} AND {years} AND status:official"
-    return _search("release-group", words, PAGE)
+
+    artist: str
+    first: int
+    last: int
+
+    def _request(self) -> _Request:
+        years = f"firstreleasedate:[{self.first:04} TO {self.last:04}-12-31]"
+        words = f"{_by_artist(self.artist)} AND {years} AND status:official"
+        return _search("release-group", words, PAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRecordings(_Query):
+    """Search for recordings by titles, artist and length; all clauses in `only` must hold."""
+
+    artist: str
+    titles: Sequence[str]
+    length_ms: tuple[int, int] | None = None
+    only: Sequence[Clause] = ()
+    offset: int = 0
+
+    def _request(self) -> _Request:
+        named = " OR ".join(f"recording:{_quoted(title)}" for title in self.titles)
+        terms = [_by_artist(self.artist), f"({named})" if len(self.titles) > 1 else named]
+        terms += (*_of_length(self.length_ms), *self.only)
+        return _search("recording", " AND ".join(terms), PAGE, self.offset)
+
+
+ServiceQuery: TypeAlias = (
+    LookUp
+    | BrowseReleases
+    | RecordingsOfWork
+    | SearchByTitle
+    | SearchLoosely
+    | SearchGroupsOfYears
+    | SearchRecordings
+)
 
 
 def _by_artist(artist: str) -> str:
@@ -122,30 +204,15 @@ def _of_length(length_ms: tuple[int, int] | None) -> list[str]:
     return [*shorter, f"NOT dur:[{most + 1} TO {_LONGEST_MS}]"]
 
 
-def search_recordings(
-    artist: str,
-    titles: Sequence[str],
-    length_ms: tuple[int, int] | None = None,
-    *,
-    only: Sequence[str] = (),
-    offset: int = 0,
-) -> ServiceQuery:
-    """Search for recordings by titles, artist and length; `only` are clauses that must hold."""
-    named = " OR ".join(f"recording:{_quoted(title)}" for title in titles)
-    terms = [_by_artist(artist), f"({named})" if len(titles) > 1 else named]
-    terms += (*_of_length(length_ms), *only)
-    return _search("recording", " AND ".join(terms), PAGE, offset)
-
-
-def _query(wanted: str, path: str, **parameters: object) -> ServiceQuery:
+def _request_of(wanted: str, path: str, **parameters: object) -> _Request:
     # Sorted, because the target of a query is the key of its response in a cache.
     texts = sorted((name, str(value)) for name, value in parameters.items() if value)
-    return ServiceQuery(path, tuple(texts), wanted)
+    return _Request(wanted, path, tuple(texts))
 
 
-def _search(entity: str, words: str, limit: int, offset: int = 0) -> ServiceQuery:
+def _search(entity: str, words: str, limit: int, offset: int = 0) -> _Request:
     wanted = f"{entity.replace('-', '_')}_list"
-    return _query(wanted, entity, query=words, limit=limit, offset=offset)
+    return _request_of(wanted, entity, query=words, limit=limit, offset=offset)
 
 
 def _quoted(words: str) -> str:
