@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.cli.decision_text import explanation_lines, musicbrainz_page
+from chart_binder.cli.decision_text import explanation_lines
 from chart_binder.cli.options import read_mbid, read_path_or_mbid
 from chart_binder.cli.output import display_width, fit, narrowed, table, terminal_width, wrap
 from chart_binder.cli.review_text import case_lines, override_lines
@@ -21,6 +21,7 @@ from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.overrides import OverrideEffect
 from chart_binder.jobs.pipeline import Pipeline, decide_bundle
 from chart_binder.jobs.review import ReviewCase
+from chart_binder.jobs.wording import musicbrainz_page
 from golden.bundles import golden
 from rules.making import document, record, recording, records
 from store.records import NOW, decision

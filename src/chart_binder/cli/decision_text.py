@@ -1,7 +1,7 @@
 """Decisions as text: the decision, a model's answer with its checks, and the explanation."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -18,9 +18,8 @@ from chart_binder.cli.output import (
     wrap,
 )
 from chart_binder.config import RulesConfig
-from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, ReleaseGroup
-from chart_binder.domain.verdict import FirstRelease, Question, Rival, RuleStep, SaidBy, Verdict
-from chart_binder.domain.vocabulary import MBID, bare_id
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
+from chart_binder.domain.verdict import Rival, RuleStep, SaidBy, Verdict
 from chart_binder.errors import counted
 from chart_binder.jobs.decision import Case, Cause, Decision, State, advice_for
 from chart_binder.jobs.explain import (
@@ -33,15 +32,22 @@ from chart_binder.jobs.explain import (
     why_not,
 )
 from chart_binder.jobs.gather import NOT_NEEDED
-from chart_binder.llm.result import AdjudicationResult, Check, Fact
+from chart_binder.jobs.wording import (
+    NO_GROUP,
+    claim_text,
+    entity_names,
+    facts_by_claim,
+    first_release_text,
+    musicbrainz_page,
+    question_text,
+    shown_checks,
+)
+from chart_binder.llm.result import AdjudicationResult, Fact
 from chart_binder.rules.recordings import format_length
 
-SITE = "https://musicbrainz.org"
 _FIRST_FIELDS = (
     "state", "decided_by", "artist", "title", "first_release", "crg_mbid", "crg_title", "crg_type",
 )  # fmt: skip
-UNTITLED = "(title unknown)"
-NO_GROUP = "a release group the evidence lacks"
 _NO_RELEASE = "none that the evidence has of that group"
 _HEADLINES = {
     State.DECIDED: "belongs to",
@@ -49,38 +55,6 @@ _HEADLINES = {
     State.UNDECIDED: "undecided",
     State.ERROR: "decided",
 }
-
-
-def musicbrainz_page(entity: str, mbid: str) -> str:
-    """Return the address of a MusicBrainz page, or the id itself if it is not a UUID."""
-    return f"{SITE}/{entity}/{mbid}" if MBID.fullmatch(mbid) else mbid
-
-
-def entity_names(bundle: EvidenceBundle | None, *, whole: bool = False) -> dict[str, str]:
-    """Return the names of release groups and releases by id; if `whole`, releases name groups."""
-    names: dict[str, str] = {}
-    for group in bundle.groups if bundle else ():
-        names[group.mb_rg_id] = group_name(group)
-        of_group = f" of {names[group.mb_rg_id]}" if whole else ""
-        for release in group.editions:
-            names[release.mb_release_id] = f"{release_name(release)}{of_group}"
-    return names
-
-
-def group_name(group: ReleaseGroup) -> str:
-    """Return a release group's title with its type."""
-    primary, secondary = group.types
-    kinds = " + ".join(filter(None, (primary, *secondary)))
-    return f"{group.title or UNTITLED} ({kinds or 'type unknown'})"
-
-
-def release_name(release: Release) -> str:
-    """Return what distinguishes a release: date, place, label, format."""
-    parts = (
-        str(release.when), release.place, release.label, release.catno, release.format,
-        release.disambiguation and f"({release.disambiguation})",
-    )  # fmt: skip
-    return " ".join(filter(None, parts))
 
 
 def decision_object(decision: Decision) -> dict[str, Any]:
@@ -174,30 +148,6 @@ def missing_facts(decision: Decision) -> Sequence[str]:
     return [fact for fact in decision.missing_facts if fact not in problem]
 
 
-def first_release_text(first: FirstRelease) -> str:
-    """Return a first release as `1977-02-04 (album Rumours, Warner, US)`, or `1993 or earlier`.
-
-    If something gives an earlier, uncertain year, that comes first: `1977? (the reason)`.
-    """
-    if first.best_known:
-        return str(first.best_known)
-    record = " ".join(filter(None, (first.title and first.type, first.title)))
-    place = ", ".join(filter(None, (record, first.label, first.country)))
-    earlier = "" if first.year_certain else " or earlier"
-    through = ", through a sibling recording" if first.via_sibling else ""
-    source = ", as a person says" if first.by is SaidBy.PERSON else ""
-    return f"{first.date}{earlier}{f' ({place})' if place else ''}{through}{source}"
-
-
-_ANSWERS_TOLD = re.compile(r"(?<=[0-9])\? Before: .*; on that day or later: .*")
-"""The answers in the text of a question, which are printed on their own lines."""
-
-
-def question_text(question: Question) -> str:
-    """Return a question as a sentence without its answers."""
-    return _ANSWERS_TOLD.sub("?", question.text) if question.possibilities else question.text
-
-
 def _questions(case: Case) -> Iterator[str]:
     label, names = "missing", entity_names(case.bundle)
     for question in case.decision.questions:
@@ -276,26 +226,6 @@ def examination(result: AdjudicationResult, names: Mapping[str, str]) -> Iterato
         label = ""
         for text in chain.from_iterable(map(_citation, facts)):
             yield label, text
-
-
-def shown_checks(result: AdjudicationResult) -> Sequence[Check]:
-    """Return the checks that the facts do not repeat."""
-    return [check for check in result.checks if not (check.name == "fact" and result.facts)]
-
-
-def facts_by_claim(facts: Iterable[Fact]) -> Sequence[tuple[Fact, Sequence[Fact]]]:
-    """Return each claim once, as its first fact, with all facts that claim it."""
-    claims: dict[tuple[str, str, str], list[Fact]] = {}
-    for fact in facts:
-        claims.setdefault((fact.about, fact.field, fact.value), []).append(fact)
-    return [(claimed[0], claimed) for claimed in claims.values()]
-
-
-def claim_text(fact: Fact, names: Mapping[str, str]) -> str:
-    """Return what a fact says: `date 1975 -> 1975-10-31 of ...`; `names` are by id."""
-    value = fact.value if fact.before is None else f"{fact.before} -> {fact.value}"
-    about = names.get(bare_id(fact.about), fact.about) or "something unnamed"
-    return f"{fact.field} {value} of {about}"
 
 
 def _citation(fact: Fact) -> Iterator[str]:

@@ -9,7 +9,6 @@ import click
 from chart_binder.audio.find import AudioFile
 from chart_binder.batch import drift_check
 from chart_binder.cli import options, output
-from chart_binder.cli.decision_text import entity_names
 from chart_binder.domain.records import DecisionRecord, UnreadDecision
 from chart_binder.errors import CanonError
 from chart_binder.files import path_text
@@ -17,6 +16,7 @@ from chart_binder.jobs.decision import NOT_ATTEMPTED, Decision, State
 from chart_binder.jobs.drift import Drift, DriftState
 from chart_binder.jobs.journal import FieldChange
 from chart_binder.jobs.stored_decisions import current_decisions, path_bytes, path_from_bytes
+from chart_binder.jobs.wording import entity_names
 from chart_binder.store import Store, open_store
 from chart_binder.wiring import store_url
 

@@ -9,7 +9,7 @@ import click
 
 from chart_binder.cli import options, output
 from chart_binder.cli.decide import live_pipeline
-from chart_binder.cli.decision_text import adjudication_lines, first_release_text
+from chart_binder.cli.decision_text import adjudication_lines
 from chart_binder.cli.progress import progress
 from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, UsageError, counted
@@ -18,6 +18,7 @@ from chart_binder.jobs import evaluate
 from chart_binder.jobs.batch.report import BatchTally
 from chart_binder.jobs.decision import Case, FileOutcome
 from chart_binder.jobs.pipeline import Pipeline, decide_bundle
+from chart_binder.jobs.wording import first_release_text
 from chart_binder.wiring import musicbrainz_evidence
 
 _WORST = 10

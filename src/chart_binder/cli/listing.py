@@ -15,15 +15,15 @@ import click
 import msgspec
 
 from chart_binder.cli import options, output
-from chart_binder.cli.decision_text import UNTITLED, musicbrainz_page, recording_lines
+from chart_binder.cli.decision_text import recording_lines
 from chart_binder.cli.progress import CTRL_D, read_key
-from chart_binder.cli.review_text import NO_ALBUM
 from chart_binder.domain.records import AuditVerdict
 from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text, safe_text
 from chart_binder.jobs import listing
 from chart_binder.jobs.decision import WAITING_STATES, State
 from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
+from chart_binder.jobs.wording import NO_ALBUM, UNTITLED, musicbrainz_page
 
 if TYPE_CHECKING:
     from chart_binder.store import Store

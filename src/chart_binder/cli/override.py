@@ -13,7 +13,6 @@ import msgspec
 from chart_binder import wiring
 from chart_binder.cli import options, output
 from chart_binder.cli.decide import read_bundle_file
-from chart_binder.cli.decision_text import musicbrainz_page
 from chart_binder.cli.review_text import override_lines
 from chart_binder.config import Config
 from chart_binder.domain.evidence import EvidenceBundle
@@ -27,6 +26,7 @@ from chart_binder.jobs import named_records, overrides
 from chart_binder.jobs.named_records import ID_KINDS
 from chart_binder.jobs.pipeline import override_for
 from chart_binder.jobs.stored_decisions import stored_bundle
+from chart_binder.jobs.wording import musicbrainz_page
 from chart_binder.rules.labels import Labels
 
 _LABELS_NAMED = 6

@@ -1,20 +1,16 @@
 """Cases of the review queue as text and as JSON."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from chart_binder.cli.decision_text import (
-    NO_GROUP,
     CandidateLine,
     candidate_table,
-    entity_names,
-    musicbrainz_page,
     outcome_rows,
-    question_text,
     recording_lines,
 )
 from chart_binder.cli.output import (
@@ -33,22 +29,24 @@ from chart_binder.cli.output import (
 from chart_binder.config import Config
 from chart_binder.domain.records import UnwrittenRecord, VerdictRecord, local_time
 from chart_binder.domain.verdict import Decided, Open, OverrideRecord, Verdict
-from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.errors import counted
 from chart_binder.files import path_text
-from chart_binder.jobs.decision import State, advice_for
+from chart_binder.jobs.decision import State
 from chart_binder.jobs.overrides import OverrideEffect, VerdictResult
-from chart_binder.jobs.review import CandidateRow, ReviewCase, asked_briefly, reasons, sources_short
+from chart_binder.jobs.review import CandidateRow, ReviewCase, reasons
+from chart_binder.jobs.review_words import KEYS, mending_pages, need_text, short_need
 from chart_binder.jobs.stored_decisions import path_from_bytes
+from chart_binder.jobs.wording import (
+    NO_ALBUM,
+    NO_GROUP,
+    entity_names,
+    musicbrainz_page,
+    question_text,
+)
 
-NO_ALBUM = "no album"
-KEYS = "123456789"
-"""The keys of the first candidates, in order."""
 _MAX_COUNTRIES = 2
 _NAMES_SHARE = 40
 _FEW_FILES = 3
-_GONE = "the file is gone: keep takes it out of the queue"
-_LAPSED = "the override that decided it was removed: canon decide, or canon batch, decides it again"
 
 
 # The list.
@@ -75,30 +73,6 @@ def _file_name(case: ReviewCase, folder: Path) -> str:
     path = case.path.relative_to(folder) if case.path.is_relative_to(folder) else case.path
     other_files = f" (and {case.files - 1} more)" if case.files > 1 else ""
     return printable(f"{path_text(path)}{other_files}")
-
-
-def short_need(case: ReviewCase, config: Config) -> str:
-    """Return in a few words why a case needs a person."""
-    if case.damage:
-        return f"damaged, decide it again: {case.damage}"
-    if case.is_gone:
-        return _GONE
-    if case.decision.state is State.DECIDED:
-        return _year_proposed(case) or _LAPSED
-    if case.decision.failure:
-        return case.decision.failure
-    if short := sources_short(case, config.llm, config.rules):
-        return short
-    proposal = case.proposal
-    title = case.labels.titles.get(proposal.crg_mbid) if proposal else None
-    proposed = f"'{title}' is proposed" if title else ""
-    return "; ".join(filter(None, (asked_briefly(case), proposed))) or _need_by_rules(case, None)
-
-
-def _year_proposed(case: ReviewCase) -> str | None:
-    """Return the proposal for the year alone, if there is one."""
-    date = case.proposal.first_date if case.proposal else None
-    return date and f"the group is decided, and a first date is proposed: {date}"
 
 
 def queued_object(case: ReviewCase, config: Config) -> dict[str, Any]:
@@ -171,7 +145,7 @@ def case_parts(
     if case.decision.state is State.DECIDED and not lapsed:
         yield ScreenPart([*_decided(case, verdict)])
     if case.is_year or lapsed or case.decision.state is not State.DECIDED:
-        needed = _need(case, verdict, config, lapsed=lapsed)
+        needed = need_text(case, verdict, config, lapsed=lapsed)
         yield ScreenPart([*wrap(needed, "  Needs you: ", 4)], 6, 1)
     rows = case.rows
     if rows:
@@ -184,27 +158,6 @@ def case_parts(
             yield ScreenPart([f"  and {counted(left, 'more candidate')}"])
         yield ScreenPart([""], 0, 0)
     yield from _proposal_parts(case, needed, whole=whole)
-
-
-def _need(case: ReviewCase, verdict: Verdict | None, config: Config, *, lapsed: bool) -> str:
-    """Return in a sentence why a case needs a person."""
-    if case.damage:
-        return f"{case.damage}; decide it again: canon decide"
-    if lapsed:
-        return _LAPSED
-    if failure := case.decision.failure:
-        return f"{failure}: {_GONE if case.is_gone else advice_for(case.decision.cause)}"
-    if case.is_year:
-        return short_need(case, config)
-    return sources_short(case, config.llm, config.rules) or _need_by_rules(case, verdict)
-
-
-def _need_by_rules(case: ReviewCase, verdict: Verdict | None) -> str:
-    if isinstance(verdict, Decided):
-        return f"the rules decide it now ({verdict.because}): canon decide"
-    if isinstance(verdict, Open) and verdict.questions:
-        return question_text(verdict.questions[0])
-    return case.decision.rationale or case.problem or "say what is right"
 
 
 def _rows_shown(rows: Sequence[CandidateRow], verdict: Verdict | None) -> Sequence[CandidateRow]:
@@ -342,45 +295,6 @@ def settled_lines(
         yield from _decided(case)
     else:
         yield from labelled("decided", "an override for its recording decides it")
-
-
-_MENDED: Mapping[str, Sequence[str]] = {
-    "date": ("release", "release-group"),
-    "status": ("release",),
-    "type": ("release-group",),
-    "contradiction": ("release", "release-group"),
-    "missing_original": ("recording", "release"),
-    "which_copy": ("recording",),
-    "tie": ("release",),
-}
-"""The pages to edit at MusicBrainz to answer a question, by its kind, the best first."""
-_MOST_PAGES = 3
-
-
-def mending_pages(case: ReviewCase, verdict: Verdict | None) -> Sequence[str]:
-    """Return the pages at MusicBrainz on which the missing facts can be entered."""
-    if case.bundle is None or not isinstance(verdict, Open):
-        return ()
-    groups = {group.mb_rg_id: group for group in case.bundle.groups}
-    candidates = case.bundle.recording_candidates
-    own_ids = [item.mb_recording_id for item in candidates if not item.is_sibling]
-    pages: dict[str, None] = {}
-    for question in verdict.questions:
-        ids: dict[str, list[str]] = {"recording": [], "release-group": [], "release": []}
-        for mbid in question.about:
-            group = groups.get(ReleaseGroupId(mbid))
-            kind = "release" if mbid in case.labels.home else "recording"
-            ids["release-group" if group else kind].append(mbid)
-            if group and question.kind in ("date", "tie"):
-                official = (release for release in group.editions if release.is_official)
-                vague = (release for release in official if release.when.first < release.when.last)
-                ids["release"] += [release.mb_release_id for release in vague]
-        kinds = _MENDED[question.kind]
-        mended = next((kind for kind in kinds if ids[kind]), kinds[0])
-        named = ids[mended] or own_ids
-        if ids[mended] or mended == "recording":
-            pages |= {f"{musicbrainz_page(mended, mbid)}/edit": None for mbid in named}
-    return [*pages][:_MOST_PAGES]
 
 
 def case_object(case: ReviewCase, verdict: Verdict | None, config: Config) -> dict[str, Any]:

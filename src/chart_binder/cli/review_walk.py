@@ -18,18 +18,8 @@ import click
 from msgspec.structs import replace
 
 from chart_binder.cli import options, output, progress
-from chart_binder.cli.decision_text import musicbrainz_page
 from chart_binder.cli.override import name_records, read_record
-from chart_binder.cli.review_text import (
-    KEYS,
-    NO_ALBUM,
-    ScreenPart,
-    case_lines,
-    case_parts,
-    mending_pages,
-    screen,
-    verdict_lines,
-)
+from chart_binder.cli.review_text import ScreenPart, case_lines, case_parts, screen, verdict_lines
 from chart_binder.config import Config
 from chart_binder.domain.records import now_utc
 from chart_binder.domain.vocabulary import MBID
@@ -50,7 +40,9 @@ from chart_binder.jobs.review import (
     review_case,
     review_queue,
 )
+from chart_binder.jobs.review_words import KEYS, mending_pages
 from chart_binder.jobs.stored_decisions import LazyRun, new_run
+from chart_binder.jobs.wording import NO_ALBUM, musicbrainz_page
 from chart_binder.llm.events import ReadingEvent, ResultEvent
 from chart_binder.react.transcript import AnyEvent, StepEvent
 from chart_binder.wiring import (

@@ -6,7 +6,6 @@ from itertools import chain
 from pathlib import Path
 
 from chart_binder.audio.field_table import FIELDS_BY_NAME
-from chart_binder.cli.decision_text import entity_names
 from chart_binder.cli.output import (
     count_text,
     labelled,
@@ -19,6 +18,7 @@ from chart_binder.domain.albums import AlbumKey, album_key
 from chart_binder.errors import counted
 from chart_binder.files import absolute_path, path_text
 from chart_binder.jobs.journal import ChangedKey, FieldChange
+from chart_binder.jobs.wording import entity_names
 from chart_binder.jobs.write import TagPlan, WriteReport, WriteStatus
 
 WORDS = {

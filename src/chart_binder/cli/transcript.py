@@ -18,7 +18,7 @@ from chart_binder.cli.progress import LiveRun, event_lines
 from chart_binder.domain.records import local_time
 from chart_binder.errors import PluginError, UsageError, counted
 from chart_binder.files import path_text, read_file, read_lines, safe_text
-from chart_binder.jobs import transcripts
+from chart_binder.jobs import transcripts, wording
 from chart_binder.jobs.stored_decisions import path_from_bytes
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.steps import FinalAnswer, ToolCall
@@ -237,13 +237,13 @@ def run_page(name: str, recorded: transcripts.RecordedRun) -> str:
     )  # fmt: skip
     environment.tests["web_address"] = _is_web_address
     environment.globals |= {
-        "page": decision_text.musicbrainz_page,
-        "claim": decision_text.claim_text,
+        "page": wording.musicbrainz_page,
+        "claim": wording.claim_text,
     }
     template = environment.from_string(folder.joinpath("run_page.html").read_text("utf-8"))
     groups = recorded.bundle.groups if recorded.bundle else ()
     by_id = {group.mb_rg_id: group for group in groups}
-    candidates = [(group, decision_text.group_name(group)) for group in by_id.values()]
+    candidates = [(group, wording.group_name(group)) for group in by_id.values()]
     return template.render(
         style=Markup(style),  # noqa: S704 - our own file
         digest=digest,
@@ -273,10 +273,10 @@ def _names(recorded: transcripts.RecordedRun) -> dict[str, Any]:
     if result is None:
         return {}
     return {
-        "names": decision_text.entity_names(recorded.bundle),
-        "subjects": decision_text.entity_names(recorded.bundle, whole=True),
-        "facts": decision_text.facts_by_claim(result.facts),
-        "checks": decision_text.shown_checks(result),
+        "names": wording.entity_names(recorded.bundle),
+        "subjects": wording.entity_names(recorded.bundle, whole=True),
+        "facts": wording.facts_by_claim(result.facts),
+        "checks": wording.shown_checks(result),
     }
 
 
