@@ -1,34 +1,26 @@
 """`canon transcript`: show and replay recorded runs, and parse replies of a model."""
 
-import base64
-import hashlib
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib import resources
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
-import msgspec
 
 from chart_binder import plugins
 from chart_binder.cli import decision_text, options, output
 from chart_binder.cli.progress import LiveRun, event_lines
 from chart_binder.domain.records import local_time
-from chart_binder.errors import PluginError, UsageError, counted
-from chart_binder.files import path_text, read_file, read_lines, safe_text
-from chart_binder.jobs import transcripts, wording
+from chart_binder.errors import PluginError, UsageError
+from chart_binder.files import path_text, read_file, read_lines
+from chart_binder.jobs import transcripts
 from chart_binder.jobs.stored_decisions import path_from_bytes
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.react.steps import FinalAnswer, ToolCall
-from chart_binder.react.transcript import ReplyEvent, StepEvent, TranscriptTurn
 from chart_binder.wiring import transcripts_folder
 
 _NOT_COMPARED = frozenset({"usage", "transcript"})
 """Keys of a result that differ between a run and its replay: cost and file."""
 _FILE = click.Path(path_type=Path, readable=False)
-_MAX_CANDIDATES = 40
 
 
 @options.group("transcript")
@@ -163,6 +155,8 @@ def html(session: options.Session, name: str, out: Path | None) -> None:
     Exit status: 0, 1 there is no such run, or a file cannot be read or written, 2 the page would
     replace the transcript or an audio file.
     """
+    from chart_binder.pages.run import run_page  # imports Jinja2
+
     recorded = transcripts.find_recording(session.open_store, name)
     page = run_page(path_text(Path(name).name), recorded).encode("utf-8", "replace")
     if out is not None:
@@ -215,124 +209,3 @@ def parse(session: options.Session, file: Path, dialect: str, jsonl: bool, takes
             output.print_error(problem)
         output.print_json(understood)
     return status
-
-
-def run_page(name: str, recorded: transcripts.RecordedRun) -> str:
-    """Return the page; its content policy forbids scripts and loading anything."""
-    from jinja2 import Environment, StrictUndefined
-    from markupsafe import Markup
-
-    folder = resources.files("chart_binder.cli")
-    style = folder.joinpath("run_page.css").read_text("utf-8")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-
-    def printable(value: object) -> str:
-        if isinstance(value, Markup):
-            return value
-        return "" if value is None else safe_text(str(value).replace("\r\n", "\n"))
-
-    environment = Environment(
-        autoescape=True, finalize=printable, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
-    environment.tests["web_address"] = _is_web_address
-    environment.globals |= {
-        "page": wording.musicbrainz_page,
-        "claim": wording.claim_text,
-    }
-    template = environment.from_string(folder.joinpath("run_page.html").read_text("utf-8"))
-    groups = recorded.bundle.groups if recorded.bundle else ()
-    by_id = {group.mb_rg_id: group for group in groups}
-    candidates = [(group, wording.group_name(group)) for group in by_id.values()]
-    return template.render(
-        style=Markup(style),  # noqa: S704 - our own file
-        digest=digest,
-        about=(recorded.bundle and recorded.bundle.name) or name,
-        recorded=recorded,
-        result=recorded.outcome,
-        candidates=candidates[:_MAX_CANDIDATES],
-        more_candidates=max(len(candidates) - _MAX_CANDIDATES, 0),
-        turns=(_turn(turn, recorded) for turn in recorded.turns),
-        particulars=_particulars(name, recorded),
-        **_names(recorded),
-    )
-
-
-def _is_web_address(url: str) -> bool:
-    """Return whether a text is a web address that can be a link."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    is_plain = url.isprintable() and not any(character.isspace() for character in url)
-    return is_plain and parts.scheme in ("http", "https") and bool(parts.hostname)
-
-
-def _names(recorded: transcripts.RecordedRun) -> dict[str, Any]:
-    result = recorded.outcome
-    if result is None:
-        return {}
-    return {
-        "names": wording.entity_names(recorded.bundle),
-        "subjects": wording.entity_names(recorded.bundle, whole=True),
-        "facts": wording.facts_by_claim(result.facts),
-        "checks": wording.shown_checks(result),
-    }
-
-
-def _turn(turn: TranscriptTurn, recorded: transcripts.RecordedRun) -> dict[str, Any]:
-    """Return a turn for the template; a reply of an unknown dialect is shown as plain text."""
-    reply = turn.reply
-    step = recorded.step(reply.content) if reply else None
-    calls = [exchange.step for exchange in turn.exchanges if exchange.step]
-    return {
-        "number": turn.number,
-        "reply": reply,
-        "cost": ", ".join(_cost(reply)) if reply else "",
-        "is_parsed": isinstance(step, ToolCall | FinalAnswer),
-        "thoughts": [step.thought]
-        if isinstance(step, ToolCall | FinalAnswer)
-        else [call.thought for call in calls if call.thought],
-        "answer": step.answer if isinstance(step, FinalAnswer) else None,
-        "exchanges": [
-            (item.step, _arguments(item.step) if item.step else "", item.observation)
-            for item in turn.exchanges
-        ],
-        "readings": recorded.readings.get(turn.number, ()),
-    }
-
-
-def _cost(reply: ReplyEvent) -> Iterator[str]:
-    if reply.seconds:
-        yield f"{reply.seconds:.1f} s"
-    if reply.prompt_tokens or reply.completion_tokens:
-        yield f"{reply.prompt_tokens or 0} + {reply.completion_tokens or 0} tokens"
-    if reply.done_reason not in (None, "stop"):
-        yield f"ended by {reply.done_reason}"
-
-
-def _arguments(step: StepEvent) -> str:
-    if isinstance(step.arguments, str):
-        return step.arguments
-    return msgspec.json.encode(step.arguments or {}).decode()
-
-
-def _particulars(name: str, recorded: transcripts.RecordedRun) -> dict[str, str]:
-    rows: dict[str, str | None] = {"transcript": name}
-    run, result = recorded.run, recorded.outcome
-    if run:
-        rows |= {
-            "run": run.id,
-            "started": run.started_at,
-            "model": run.model_id,
-            "dialect": run.dialect,
-            "prompt": run.prompt_version,
-            "evidence": run.evidence_hash,
-        }
-    if result:
-        usage = result.usage
-        rows["turns"] = counted(result.iterations, "turn")
-        rows["tokens"] = f"{usage.prompt_tokens} read, {usage.completion_tokens} written"
-        rows["second readings"] = str(usage.readings or "")
-        rows["time"] = f"{usage.model_seconds:.1f} s model, {usage.tool_seconds:.1f} s tools"
-    return {key: value for key, value in rows.items() if value}

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from chart_binder.errors import counted
 from chart_binder.files import safe_text
+from chart_binder.jobs.wording import claim_text, musicbrainz_page
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -63,7 +64,11 @@ def environment() -> "Environment":
         lstrip_blocks=True,
     )
     templates.tests["web_address"] = is_web_address
-    templates.globals["counted"] = counted
+    templates.globals |= {
+        "counted": counted,
+        "musicbrainz_page": musicbrainz_page,
+        "claim_text": claim_text,
+    }
     return templates
 
 
