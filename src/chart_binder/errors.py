@@ -13,6 +13,7 @@
     - `SearchError`: the search service
     - `FetchError`: a page; `AddressForbiddenError` if nothing was sent to it
 - `StoreError`: the store failed; `DamagedRecordError` if one record did
+- `IndexFileError`: an index of MusicBrainz cannot be built or read
 - `ClusterError`: a Dask cluster failed
 
 Four errors of `chart_binder.react`, a package that can be used alone, are no `CanonError`:
@@ -91,6 +92,10 @@ class StoreError(CanonError):
 
 class DamagedRecordError(StoreError):
     """One record of the store is damaged; others may be whole."""
+
+
+class IndexFileError(CanonError):
+    """An index of MusicBrainz cannot be built or read; the text has the file and the defect."""
 
 
 class ClusterError(CanonError):
