@@ -15,7 +15,9 @@ import click
 import pytest
 
 from chart_binder.cli.output import rate_text, set_up_logging
-from chart_binder.cli.progress import LiveRun, bar_line, progress, stop_after_current
+from chart_binder.cli.progress import bar_line, progress
+from chart_binder.cli.run_events import LiveRun
+from chart_binder.cli.terminal import stop_after_current
 from chart_binder.config import LogConfig
 from chart_binder.jobs.batch.report import BatchTally
 from chart_binder.llm.events import ResultEvent, StartEvent

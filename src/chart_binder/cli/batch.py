@@ -18,7 +18,7 @@ import msgspec
 
 from chart_binder.audio.find import UnreadablePath
 from chart_binder.batch import BatchOptions, Executor, estimate_batch, library, run_items
-from chart_binder.cli import options, output, progress
+from chart_binder.cli import options, output
 from chart_binder.cli.batch_text import (
     file_result,
     log_fields,
@@ -26,6 +26,8 @@ from chart_binder.cli.batch_text import (
     summary_line,
     summary_lines,
 )
+from chart_binder.cli.progress import progress
+from chart_binder.cli.terminal import exit_at_once, exit_on_interrupt, stop_after_current
 from chart_binder.domain.records import Measures, RunRecord, now_utc
 from chart_binder.errors import INTERRUPTED, UsageError, counted, end_status
 from chart_binder.files import path_text
@@ -163,13 +165,13 @@ def batch(
         session.create_no_store()
     if estimate:
         return _estimate(session, paths, wanted)
-    with progress.exit_on_interrupt(), metrics_file(metrics) as measured:
+    with exit_on_interrupt(), metrics_file(metrics) as measured:
         if from_stdin:
             status = _decide_requests(session, wanted, measured)
         else:
             status = _decide_files(session, paths, wanted, report, measured)
         if status == INTERRUPTED:  # threads may still wait for answers
-            progress.exit_at_once(status)
+            exit_at_once(status)
         return status
 
 
@@ -201,7 +203,7 @@ def _estimate(session: options.Session, paths: tuple[str, ...], wanted: BatchOpt
         status = _FAILED
         output.print_error(path_text(str(path.problem)))
 
-    with progress.progress(named, is_quiet=session.quiet) as bar:
+    with progress(named, is_quiet=session.quiet) as bar:
 
         def on_album(files: int) -> None:
             tally.files = tally.worked = files
@@ -270,9 +272,7 @@ def _decide_files(
     is_drawn = not (session.as_json and sys.stdout.isatty())
     with (
         _report_file(report) as report_file,
-        progress.progress(
-            () if wanted.only else named, is_drawn=is_drawn, is_quiet=session.quiet
-        ) as bar,
+        progress(() if wanted.only else named, is_drawn=is_drawn, is_quiet=session.quiet) as bar,
     ):
 
         def on_file(file: "FileResult") -> None:
@@ -334,7 +334,7 @@ def _run(
     message = "stops within two seconds, and keeps what is decided"
     if wanted.executor is Executor.DASK:
         message = "stops when the workers have finished their current albums"
-    with progress.stop_after_current(message) as stop:
+    with stop_after_current(message) as stop:
         result = run_items(
             items,
             session.config,

@@ -18,7 +18,8 @@ import msgspec
 
 from chart_binder.audio.find import AudioFile, UnreadablePath
 from chart_binder.cli import decision_text, options, output
-from chart_binder.cli.progress import LiveRun, Progress, progress
+from chart_binder.cli.progress import Progress, progress
+from chart_binder.cli.run_events import LiveRun
 from chart_binder.config import (
     Config,
     LLMConfig,

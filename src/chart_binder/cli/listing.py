@@ -16,7 +16,7 @@ import msgspec
 
 from chart_binder.cli import options, output
 from chart_binder.cli.decision_text import recording_lines
-from chart_binder.cli.progress import CTRL_D, read_key
+from chart_binder.cli.terminal import CTRL_D, read_key
 from chart_binder.domain.records import AuditVerdict
 from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text, safe_text

@@ -1,185 +1,28 @@
-"""Signals, keys, a model's run, and progress while a command works."""
+"""Progress while a command works: a bar on a terminal, lines elsewhere."""
 
 import os
-import signal
 import sys
-import termios
 import threading
 import time
-import tty
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, suppress
+from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
-
-import click
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from chart_binder.audio.find import AudioFile, find_audio_files
-from chart_binder.cli.output import duration, fit, print_error, print_lines, rate_text
-from chart_binder.errors import INTERRUPTED, counted
-from chart_binder.files import safe_text
+from chart_binder.cli.output import duration, fit, print_error, rate_text
+from chart_binder.errors import counted
 from chart_binder.jobs.decision import State
-from chart_binder.llm.events import EvidenceEvent, ReadingEvent, ResultEvent, StartEvent
-from chart_binder.react import transcript
 
 if TYPE_CHECKING:
     from chart_binder.jobs.batch.report import BatchTally
 
-CTRL_D, CTRL_L = "\x04", "\x0c"
-_MAX_PASTED = 4096
-_SETTLED_S = 0.1
 _LINE_EVERY_S = 10.0
 _DRAW_EVERY_S = 0.1
 _TICK_S = 1.0
 _ESTIMATE_AFTER_S = 10.0
 _ESTIMATE_AFTER_FILES, _ESTIMATE_AFTER_SHARE, _ENOUGH_FILES = 3, 0.03, 30
 _MAX_BAR, _MIN_BAR = 30, 8
-
-
-@contextmanager
-def exit_on_interrupt() -> Iterator[None]:
-    """End the process on an interrupt, without waiting for other threads."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        with suppress(OSError):
-            print_error("interrupted")
-        exit_at_once(INTERRUPTED)
-
-
-def exit_at_once(status: int) -> NoReturn:
-    """Flush the output and end the process, without waiting for other threads."""
-    with suppress(OSError):
-        sys.stdout.flush()
-        sys.stderr.flush()
-    os._exit(status)
-
-
-@contextmanager
-def stop_after_current(message: str = "stops after the current file") -> Iterator[threading.Event]:
-    """Turn the first SIGINT or SIGTERM into a request to stop, the second into an interrupt."""
-    request = threading.Event()
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        if request.is_set():
-            raise KeyboardInterrupt
-        request.set()
-        print_error(f"{message}; press Ctrl-C again to stop at once")
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield request
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-class _TerminalResized(Exception):  # noqa: N818 (no error)
-    """The terminal has another size."""
-
-
-def read_key() -> str:
-    """Wait for a key, or for text that is pasted at once, in lower case.
-
-    A closed terminal counts as Ctrl-D, a resized one as Ctrl-L. Text typed before the call is
-    discarded.
-    """
-
-    def end_wait(number: int, frame: FrameType | None) -> NoReturn:
-        del number, frame
-        raise _TerminalResized
-
-    stream = sys.stdin.fileno()
-    before, handler = termios.tcgetattr(stream), signal.signal(signal.SIGWINCH, end_wait)
-    try:
-        tty.setcbreak(stream)
-        text = os.read(stream, _MAX_PASTED).decode("utf-8", "replace")
-        return (text.strip() or text[:1] or CTRL_D).casefold()
-    except _TerminalResized:
-        signal.signal(signal.SIGWINCH, signal.SIG_IGN)
-        termios.tcsetattr(stream, termios.TCSADRAIN, before)
-        time.sleep(_SETTLED_S)  # until the user has stopped dragging the window
-        return CTRL_L
-    except OSError:
-        return CTRL_D
-    finally:
-        signal.signal(signal.SIGWINCH, handler)
-        termios.tcsetattr(stream, termios.TCSADRAIN, before)
-
-
-class LiveRun:
-    """Shows runs of a model on standard error: every event, and replies as they arrive."""
-
-    def __init__(self) -> None:
-        self._turn = 0
-        self._pieces: list[str] = []
-
-    def on_token(self, piece: str) -> None:
-        """Write a piece of the reply that is being received."""
-        if not self._pieces:
-            click.echo(f"--- turn {self._turn + 1}: reply", err=True)
-        self._pieces.append(piece)
-        click.echo(safe_text(piece), nl=False, err=True)
-
-    def on_event(self, event: transcript.AnyEvent) -> None:
-        """Write an event; of a reply that was shown already, only its end."""
-        shown, self._pieces = "".join(self._pieces), []
-        if shown:
-            click.echo(err=True)
-        if isinstance(event, StartEvent):
-            self._turn = 0
-        if isinstance(event, transcript.ReplyEvent):
-            self._turn = event.iteration
-        # A reply ends before its stop sequence; part of that may have been shown.
-        is_shown = isinstance(event, transcript.ReplyEvent) and shown.startswith(
-            event.content or "?"
-        )
-        print_lines(event_lines(event, is_shown=is_shown), err=True)
-
-
-def event_lines(event: transcript.AnyEvent, *, is_shown: bool = False) -> Iterator[str]:
-    """Yield an event of a run as lines, without the text of a reply if it `is_shown` already."""
-    match event:
-        case StartEvent():
-            parts = (event.id, event.model_id, event.dialect, event.prompt_version)
-            yield f"=== run {', '.join(filter(None, parts))}"
-        case transcript.MessageEvent():
-            yield f"--- {event.role}"
-            yield event.content
-        case transcript.ReplyEvent():
-            tokens = f", {event.completion_tokens} tokens" if event.completion_tokens else ""
-            name = "said" if is_shown else "reply"
-            yield f"--- turn {event.iteration}: {name} ({event.seconds:.1f} s{tokens})"
-            if event.thinking:
-                yield f"(thinking) {event.thinking}"
-            if not is_shown:
-                yield event.content
-        case transcript.StepEvent():
-            call = f" {event.tool} {event.arguments}" if event.tool else ""
-            yield f"--- turn {event.iteration}: {event.kind}{call}"
-            yield from filter(None, [event.thought])
-            yield from (f"(note) {note}" for note in event.notes)
-        case transcript.ObservationEvent():
-            yield f"--- turn {event.iteration}: observation ({event.seconds:.1f} s)"
-            yield event.observation.shown
-        case ReadingEvent() | EvidenceEvent():
-            yield from _check_lines(event)
-        case ResultEvent():
-            result = event.result
-            reason = result.get("rationale") or result.get("problem") or "no reason given"
-            yield f"=== {result.get('outcome')}: {reason}"
-
-
-def _check_lines(event: ReadingEvent | EvidenceEvent) -> Iterator[str]:
-    if isinstance(event, EvidenceEvent):
-        answer = event.problem or "its recordings of this performance go into the evidence"
-        yield f"--- turn {event.iteration}: {event.record} at MusicBrainz: {answer}"
-        return
-    about = f"of fact {event.fact + 1}, {event.kind}, {event.seconds:.1f} s"
-    yield f"--- turn {event.iteration}: second reading ({about}): {event.reading}"
-    yield from filter(None, (event.source, event.content))
 
 
 @contextmanager

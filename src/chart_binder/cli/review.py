@@ -19,8 +19,8 @@ from chart_binder.cli.override import (
     read_label,
     read_record,
 )
-from chart_binder.cli.progress import event_lines
 from chart_binder.cli.review_walk import Walk
+from chart_binder.cli.run_events import event_lines
 from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text
 from chart_binder.jobs import overrides

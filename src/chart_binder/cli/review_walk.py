@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from chart_binder.cli import options, output, progress
+from chart_binder.cli import options, output
 from chart_binder.cli.override import name_records, read_record
 from chart_binder.cli.review_text import ScreenPart, case_lines, case_parts, screen, verdict_lines
+from chart_binder.cli.run_events import event_lines
+from chart_binder.cli.terminal import CTRL_D, CTRL_L, read_key
 from chart_binder.config import Config
 from chart_binder.domain.records import now_utc
 from chart_binder.domain.vocabulary import MBID
@@ -59,7 +61,7 @@ if TYPE_CHECKING:
 
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _RECORD = "a candidate's number, or the id or address of a release group or a release"
-_LEAVE_KEYS = frozenset({"q", progress.CTRL_D})
+_LEAVE_KEYS = frozenset({"q", CTRL_D})
 _PREVIEWED = 10
 _NO_EVIDENCE = (
     "no id is taken here, because no recording was found: write the recording's id, or the right"
@@ -137,7 +139,7 @@ class Walk:
         if not self.done:
             return self._print_text(end, _NextStep.LEAVE)
         self._print_text(f"{end}; u undo the last, q quit")
-        while (key := progress.read_key()) not in _LEAVE_KEYS:
+        while (key := read_key()) not in _LEAVE_KEYS:
             if key == "u":
                 return self._undo(None)
             self._print_text("no such key; u undo the last, q quit")
@@ -156,7 +158,7 @@ class Walk:
         self._print_case(case)
         while True:
             try:
-                leads = self._handle_key(progress.read_key(), case)
+                leads = self._handle_key(read_key(), case)
             except StoreError:
                 raise
             except CanonError as error:
@@ -186,7 +188,7 @@ class Walk:
     def _handle_key(self, key: str, case: ReviewCase) -> _NextStep:
         if key in _LEAVE_KEYS:
             return _NextStep.LEAVE
-        if key == progress.CTRL_L:
+        if key == CTRL_L:
             return self._print_case(case)
         if key in {*KEYS}:
             return self._choose(case, key)
@@ -483,7 +485,7 @@ class Walk:
 
     def _transcript(self, case: ReviewCase) -> _NextStep:
         for event in read_case_transcript(self.store, case):
-            output.print_lines(progress.event_lines(event))
+            output.print_lines(event_lines(event))
         return self._legend(case)
 
     def _addresses(self, case: ReviewCase) -> _NextStep:
@@ -527,7 +529,7 @@ class Walk:
 
 def _print_step(event: AnyEvent) -> None:
     if isinstance(event, StepEvent | ReadingEvent | ResultEvent):
-        output.print_lines(progress.event_lines(event))
+        output.print_lines(event_lines(event))
 
 
 def _require_candidates(case: ReviewCase) -> None:

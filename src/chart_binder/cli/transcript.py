@@ -9,7 +9,7 @@ import click
 
 from chart_binder import plugins
 from chart_binder.cli import decision_text, options, output
-from chart_binder.cli.progress import LiveRun, event_lines
+from chart_binder.cli.run_events import LiveRun, event_lines
 from chart_binder.domain.records import local_time
 from chart_binder.errors import PluginError, UsageError
 from chart_binder.files import path_text, read_file, read_lines

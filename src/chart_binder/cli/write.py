@@ -17,7 +17,8 @@ import click
 
 from chart_binder.audio.find import AudioFile, UnreadablePath
 from chart_binder.cli import options, output, tag_text
-from chart_binder.cli.progress import Progress, progress, stop_after_current
+from chart_binder.cli.progress import Progress, progress
+from chart_binder.cli.terminal import stop_after_current
 from chart_binder.domain.records import DecisionRecord, WriteRecord, local_time, utc_text
 from chart_binder.domain.tag_policies import Policy
 from chart_binder.errors import INTERRUPTED, CanonError, StoreError, UsageError, end_status
