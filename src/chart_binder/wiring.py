@@ -37,6 +37,7 @@ from chart_binder.store import open_store, read_overrides
 if TYPE_CHECKING:
     from chart_binder.domain.evidence import Link, RecordingCandidate
     from chart_binder.domain.tags import WholeRelease
+    from chart_binder.jobs.choices import Lookups
     from chart_binder.jobs.named_records import NamedRecord, SongTitles
     from chart_binder.jobs.write import ReleaseLookup
     from chart_binder.musicbrainz.client import Client
@@ -315,6 +316,17 @@ def current_id(config: Config, kind: EntityKind, mbid: str, since: float = 0.0) 
     """
     with _musicbrainz(config, since) as client:
         return client.current_id(kind, mbid)
+
+
+def record_lookups(config: Config) -> "Lookups":
+    """Return how the records that a person names are looked up."""
+    from chart_binder.jobs.choices import Lookups  # needed for the words of a person alone
+
+    return Lookups(
+        partial(current_id, config),
+        partial(look_up_record, config),
+        partial(stated_sibling, config),
+    )
 
 
 class MusicBrainzOverrides(OverrideLookup):

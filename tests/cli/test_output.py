@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chart_binder.cli.decision_text import explanation_lines
-from chart_binder.cli.options import read_mbid, read_path_or_mbid
+from chart_binder.cli.options import read_path_or_mbid
 from chart_binder.cli.output import display_width, fit, narrowed, table, terminal_width, wrap
 from chart_binder.cli.review_text import case_lines, override_lines
 from chart_binder.config import Config, RulesConfig
@@ -17,6 +17,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
 from chart_binder.errors import UsageError
+from chart_binder.jobs.choices import read_mbid
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.overrides import OverrideEffect
 from chart_binder.jobs.pipeline import Pipeline, decide_bundle

@@ -1,7 +1,6 @@
 """Options and arguments that the commands share, and how they are read."""
 
 import os
-import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -372,29 +371,10 @@ def audio_files(named: str) -> "Iterator[AudioFile | UnreadablePath]":
     return find_audio_files([Path(named)], warn=lambda text: print_notes([f"canon: {text}"]))
 
 
-def read_mbid(text: str, entity: str, *, or_else: str = "") -> str:
-    """Return a MusicBrainz id, given bare or as the address of its page, in lower case.
-
-    `entity` is as in addresses, such as `release-group`. Raises `UsageError`, with `or_else`.
-    """
-    from chart_binder.domain.vocabulary import MBID
-
-    stripped = text.strip()
-    address = rf"(?:https?://)?(?:\w+\.)?musicbrainz\.org/([a-z-]+)/({MBID.pattern})(?:[/?#].*)?"
-    page = re.fullmatch(address, stripped, re.IGNORECASE)
-    if page and page[1].lower() == entity:
-        return page[2].lower()
-    if MBID.fullmatch(stripped):
-        return stripped.lower()
-    kind = "the address of a " + page[1] if page else f"no {entity.replace('-', ' ')} id"
-    raise UsageError(
-        f"{path_text(text)!r} is {kind}; {or_else}a UUID or https://musicbrainz.org/{entity}/UUID"
-        " is allowed"
-    )
-
-
 def read_path_or_mbid(text: str) -> str | Path:
     """Return the path of a file that exists, else the id of a recording. Raises `UsageError`."""
+    from chart_binder.jobs.choices import read_mbid
+
     path = Path(text)
     if path.exists():
         return path

@@ -1,7 +1,7 @@
 """`canon override`: what a person says about a recording, and the records that it names."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -14,24 +14,25 @@ from chart_binder import wiring
 from chart_binder.cli import options, output
 from chart_binder.cli.decide import read_bundle_file
 from chart_binder.cli.review_text import override_lines
-from chart_binder.config import Config
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import with_recordings
 from chart_binder.domain.records import is_new_id, now_utc
-from chart_binder.domain.verdict import BY_PERSON, OverrideRecord
+from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import MBID, RecordingId, bare_id, minutes
 from chart_binder.errors import CanonError, LookupFailedError, NothingFoundError, UsageError
 from chart_binder.files import path_text
 from chart_binder.jobs import named_records, overrides
-from chart_binder.jobs.named_records import ID_KINDS
+from chart_binder.jobs.choices import (
+    FORCE_HINT,
+    Confirm,
+    date_of_new_group,
+    name_records,
+    read_mbid,
+)
+from chart_binder.jobs.named_records import NamedRecord
 from chart_binder.jobs.pipeline import override_for
 from chart_binder.jobs.stored_decisions import stored_bundle
 from chart_binder.jobs.wording import musicbrainz_page
-from chart_binder.rules.labels import Labels
-
-_LABELS_NAMED = 6
-_UNKNOWN = "MusicBrainz knows no {} {}: check the id"
-_FORCE_HINT = "; --force stores it anyway"
 
 
 def _read_first_date(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:
@@ -51,7 +52,7 @@ def mbid_option(
 
     def read(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:
         del ctx, param
-        return None if text is None else options.read_mbid(text, entity)
+        return None if text is None else read_mbid(text, entity)
 
     return options.option(names, about, callback=read)
 
@@ -78,182 +79,26 @@ check_options = options.together(
 )
 
 
-def asks(session: options.Session, *, yes: bool) -> bool:
-    """Return whether the person is asked before a record that was looked up is stored."""
-    return not (yes or session.as_json) and sys.stdin.isatty() and sys.stderr.isatty()
+def confirming(session: options.Session, *, yes: bool) -> Confirm:
+    """Return a function that asks the person to confirm a record, if there is a terminal."""
+    is_terminal = sys.stdin.isatty() and sys.stderr.isatty()
+    return confirm if is_terminal and not (yes or session.as_json) else refuse_doubtful
 
 
-def name_records(
-    config: Config,
-    bundle: EvidenceBundle | None,
-    named: overrides.PersonChoice,
-    *,
-    asks: bool,
-    force: bool,
-    yes: bool = False,
-    there: bool = False,
-) -> tuple[overrides.PersonChoice, tuple[str, ...]]:
-    """Return a person's choice with current ids, and notes; `there` adds the date of its record.
-
-    What the evidence lacks is looked up and shown; if `asks`, the person confirms it. Raises
-    `CanonError` if it does not fit, and `LookupFailedError` for a recording.
-    """
-    find = None if force else partial(wiring.current_id, config)
-    look_up = partial(wiring.look_up_record, config)
-    ids, notes = named_records.current_ids(named_records.named_ids(named), bundle, find)
-    named = msgspec.structs.replace(named, **ids)
-    if named.same_as and _is_evidence_already(bundle, named):
-        raise CanonError(f"recording {named.same_as} and its releases are in the evidence already")
-    record_notes, widened = _check_records(config, bundle, ids, asks=asks, force=force)
-    notes += record_notes
-    if named.first_date:
-        is_sure = yes or force
-        notes += _check_date(widened, named, asks=asks, is_sure=is_sure)
-    if bundle and named.crg_mbid and not force:
-        crg, rr = named.crg_mbid, named.rr_mbid
-        notes = (*notes, *named_records.require_home(bundle, crg, rr, look_up))
-    if there and named.crg_mbid and not named.first_date:
-        date = named_records.date_there(bundle, named.crg_mbid, named.rr_mbid, look_up)
-        named = msgspec.structs.replace(named, first_date=date)
-    return named, notes
-
-
-def _check_date(
-    bundle: EvidenceBundle | None, named: overrides.PersonChoice, *, asks: bool, is_sure: bool
-) -> tuple[str, ...]:
-    """Return a note on a date that may be wrong. Raises `CanonError` unless the person is sure."""
-    date, recording = named.first_date or "", named.recording_mbid
-    problem = named_records.why_doubtful(bundle or EvidenceBundle(()), date, recording)
-    if problem and not is_sure:
-        _confirm([], problem, asks=asks)
-    return (f"{problem}: stored anyway",) if problem else ()
-
-
-def _date_of_new_group(
-    config: Config, bundle: EvidenceBundle, named: overrides.PersonChoice
-) -> str | None:
-    """Return the date of a named group that the evidence lacks, if nothing earlier is listed."""
-    groups = named_records.listed_ids(bundle)["release-group"]
-    if named.crg_mbid is None or named.crg_mbid in groups:
-        return None
-    look_up = partial(wiring.look_up_record, config)
-    try:
-        date = named_records.date_there(bundle, named.crg_mbid, named.rr_mbid, look_up)
-    except CanonError:  # it has no date, or cannot be looked up, as a note says
-        return None
-    is_later = named_records.why_doubtful(bundle, date, named.recording_mbid)
-    return None if is_later else date
-
-
-def _is_evidence_already(bundle: EvidenceBundle | None, named: overrides.PersonChoice) -> bool:
-    """Return whether `same_as` is the file's recording, or evidence that no person added."""
-    recordings = bundle.recording_candidates if bundle else ()
-    ids = {item.mb_recording_id for item in recordings if item.because not in BY_PERSON}
-    return named.same_as in {*map(bare_id, ids), named.recording_mbid}
-
-
-def _check_records(
-    config: Config,
-    bundle: EvidenceBundle | None,
-    ids: Mapping[str, str],
-    *,
-    asks: bool,
-    force: bool,
-) -> tuple[tuple[str, ...], EvidenceBundle | None]:
-    """Look records up, and return notes and the evidence with the recording of `same_as`.
-
-    Raises `CanonError` for a record that does not fit, and `LookupFailedError` for a recording.
-    """
-    listed = named_records.listed_ids(bundle) if bundle else {}
-    is_checked = bundle is not None and not force
-    notes: list[str] = []
-    records: list[named_records.NamedRecord] = []
-    widened = bundle
-    for field, mbid in ids.items():
-        is_said = field == "same_as"
-        is_listed = mbid in listed.get(ID_KINDS[field], ())
-        if is_listed or field == "recording_mbid" or not (is_said or is_checked):
-            continue
-        try:
-            record = wiring.look_up_record(config, ID_KINDS[field], mbid)
-            if record and is_said:
-                evidence = bundle or EvidenceBundle(())
-                same = wiring.stated_sibling(config, evidence, RecordingId(mbid))
-                widened = with_recordings(evidence, [same])
-        except LookupFailedError as error:
-            if is_said:
-                raise
-            if field == "crg_mbid":
-                unchecked = named_records.UNCHECKED
-                notes.append(unchecked.format("it has to do with the recording", error))
-            continue
-        if record:
-            records.append(record)
-        else:
-            advice = "" if is_said else _FORCE_HINT
-            raise CanonError(_UNKNOWN.format(ID_KINDS[field].replace("-", " "), mbid) + advice)
-    why_unrelated = named_records.why_unrelated
-    reasons = (why_unrelated(bundle, item) for item in records if is_checked and bundle)
-    _confirm(records, next(filter(None, reasons), None), asks=asks)
-    return (*notes, *(f"{item}, by MusicBrainz" for item in records)), widened
-
-
-def _confirm(records: list[named_records.NamedRecord], problem: str | None, *, asks: bool) -> None:
-    """Show the records, and ask the person to confirm. Raises `CanonError` unless they do."""
-    if problem and not asks:
+def refuse_doubtful(records: Sequence[NamedRecord], problem: str | None) -> None:
+    """Raise `CanonError` if a record or a date seems wrong."""
+    if problem:
         doubtful = "id" if records else "date"
         raise CanonError(f"{problem}; check the {doubtful}, or store it anyway with --force")
-    if (records or problem) and asks:
-        texts = map(str, records)
-        output.print_lines(chain.from_iterable(map(output.wrap, texts)), err=True)
-        question = f"{problem}; store it anyway?" if problem else "store it?"
-        answer = click.prompt(
-            f"{question} (y, Enter: no)", default="", show_default=False, err=True
-        )
-        if answer.strip().casefold() != "y":
-            raise CanonError("nothing was stored")
 
 
-def read_record(config: Config, labels: Labels, text: str) -> tuple[str, str | None]:
-    """Return the release group and the release named by a label, an id or an address.
-
-    An id that the evidence lacks is looked up as a group, then as a release. Raises `CanonError`.
-    """
-    mbid = labels.ids.get(text.strip().upper())
-    is_release = mbid is None and "/release/" in text
-    if is_release:
-        mbid = options.read_mbid(text, "release")
-    mbid = mbid or read_label(labels, text, "release-group")
-    if mbid in labels.home:
-        return labels.home[mbid], mbid
-    if mbid in labels.titles or (not is_release and "/" in text):
-        return mbid, None
-    try:
-        if not is_release and wiring.look_up_record(config, "release-group", mbid):
-            return mbid, None
-        record = wiring.look_up_record(config, "release", mbid)
-    except LookupFailedError:
-        if is_release:
-            raise
-        return mbid, None
-    if record and record.home:
-        return record.home.mb_rg_id, record.mbid
-    if is_release:
-        raise CanonError(_UNKNOWN.format("release", mbid))
-    return mbid, None
-
-
-def read_label(labels: Labels, text: str, entity: str) -> str:
-    """Return the id of a release group or a release by its label, id or address."""
-    of_entity = {
-        label: mbid for label, mbid in labels.ids.items() if ("." in label) == (entity == "release")
-    }
-    label = text.strip().upper()
-    if label in of_entity:
-        return of_entity[label]
-    dots = " ..." if len(of_entity) > _LABELS_NAMED else ""
-    some = f"one of {', '.join([*of_entity][:_LABELS_NAMED])}{dots}, " if of_entity else ""
-    return options.read_mbid(text, entity, or_else=some)
+def confirm(records: Sequence[NamedRecord], problem: str | None) -> None:
+    """Show the records, and ask the person to confirm. Raises `CanonError` unless they do."""
+    output.print_lines(chain.from_iterable(map(output.wrap, map(str, records))), err=True)
+    question = f"{problem}; store it anyway?" if problem else "store it?"
+    answer = click.prompt(f"{question} (y, Enter: no)", default="", show_default=False, err=True)
+    if answer.strip().casefold() != "y":
+        raise CanonError("nothing was stored")
 
 
 _dry_option = options.flag(
@@ -345,8 +190,8 @@ def _override_for(
     A group that the evidence lacks is looked up. If it has no track of the song, a note says how to
     keep its date all the same.
     """
-    flags = {"asks": asks(session, yes=yes), "force": force, "yes": yes}
-    named, notes = name_records(session.config, bundle, named, **flags)
+    lookups, confirm = wiring.record_lookups(session.config), confirming(session, yes=yes)
+    named, notes = name_records(lookups, bundle, named, confirm, force=force, yes=yes)
     recording = RecordingId(named.recording_mbid or "")
     record = named.override(recording, output.one_line(reason))
     if bundle is None:
@@ -362,7 +207,7 @@ def _override_for(
         notes = (*notes, f"its track {track.title!r} ({length}) counts as the recording")
         bundle = with_recordings(bundle, [track])
     elif not record.amending(session.overrides.get(recording)).first_date and (
-        date := _date_of_new_group(session.config, bundle, named)
+        date := date_of_new_group(lookups, bundle, named)
     ):
         notes = (*notes, f"no track of it has the title: --first {date} says it came out there")
     return record, (*notes, *overrides.unknown_ids(bundle, record))
@@ -522,7 +367,7 @@ def _look_up(
             return _Subject(recording, bundle)
     except (LookupFailedError, NothingFoundError) as error:
         if recording and isinstance(error, NothingFoundError) and not force:
-            raise CanonError(f"{error}: check the id{_FORCE_HINT}") from error
+            raise CanonError(f"{error}: check the id{FORCE_HINT}") from error
         recording_id = recording or wiring.tagged_recording(Path(named))
         if recording_id is None:
             raise

@@ -10,20 +10,13 @@ import click
 import msgspec
 
 from chart_binder.cli import options, output, review_text
-from chart_binder.cli.override import (
-    answer_options,
-    asks,
-    check_options,
-    mbid_option,
-    name_records,
-    read_label,
-    read_record,
-)
+from chart_binder.cli.override import answer_options, check_options, confirming, mbid_option
 from chart_binder.cli.review_walk import Walk
 from chart_binder.cli.run_events import event_lines
 from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text
 from chart_binder.jobs import overrides
+from chart_binder.jobs.choices import Lookups, name_records, read_label, read_record
 from chart_binder.jobs.decision import State, read_states
 from chart_binder.jobs.pipeline import override_for
 from chart_binder.jobs.review import (
@@ -39,9 +32,9 @@ from chart_binder.jobs.review import (
     unwritten_files,
 )
 from chart_binder.jobs.stored_decisions import path_from_bytes
+from chart_binder.wiring import record_lookups
 
 if TYPE_CHECKING:
-    from chart_binder.config import Config
     from chart_binder.store import Store
 
 _LISTED, _LABELS_NAMED = 50, 6
@@ -342,11 +335,9 @@ def _save_verdict(
         case = find_case(store, name)
         if "choice" in settings:
             flags = {key: settings.pop(key, False) for key in ("force", "there", "yes")}
-            choice = _with_ids(session.config, case, settings["choice"])
-            is_asking = asks(session, yes=flags["yes"])
-            choice, notes = name_records(
-                session.config, case.bundle, choice, asks=is_asking, **flags
-            )
+            lookups, confirm = record_lookups(session.config), confirming(session, yes=flags["yes"])
+            choice = _with_ids(lookups, case, settings["choice"])
+            choice, notes = name_records(lookups, case.bundle, choice, confirm, **flags)
             settings["choice"] = choice
         ruled = save(store, case, reason=reason, **settings)
     done = f"{done} (not stored: --dry-run)" if is_dry else done
@@ -361,11 +352,11 @@ def _save_verdict(
 
 
 def _with_ids(
-    config: "Config", case: ReviewCase, choice: overrides.PersonChoice
+    lookups: Lookups, case: ReviewCase, choice: overrides.PersonChoice
 ) -> overrides.PersonChoice:
     """Return a choice with ids in place of the labels and addresses of its records."""
     crg, rr = choice.crg_mbid, choice.rr_mbid
-    group, release = read_record(config, case.labels, crg) if crg else (None, None)
+    group, release = read_record(lookups.record, case.labels, crg) if crg else (None, None)
     named = read_label(case.labels, rr, "release") if rr else release
     if release not in (None, named):
         raise UsageError(f"{crg} and --rr {rr} are two releases: name one of them")

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ import click
 from msgspec.structs import replace
 
 from chart_binder.cli import options, output
-from chart_binder.cli.override import name_records, read_record
+from chart_binder.cli.override import confirm
 from chart_binder.cli.review_text import ScreenPart, case_lines, case_parts, screen, verdict_lines
 from chart_binder.cli.run_events import event_lines
 from chart_binder.cli.terminal import CTRL_D, CTRL_L, read_key
@@ -27,6 +27,7 @@ from chart_binder.domain.records import now_utc
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import CanonError, StoreError, UsageError, counted
 from chart_binder.files import path_text
+from chart_binder.jobs.choices import Lookups, name_records, read_mbid, read_record
 from chart_binder.jobs.named_records import read_first_date
 from chart_binder.jobs.overrides import PersonChoice, VerdictResult, accept, choose, keep, reject
 from chart_binder.jobs.review import (
@@ -49,6 +50,7 @@ from chart_binder.llm.events import ReadingEvent, ResultEvent
 from chart_binder.react.transcript import AnyEvent, StepEvent
 from chart_binder.wiring import (
     MusicBrainzOverrides,
+    record_lookups,
     rules_and_model,
     run_versions,
     transcripts_folder,
@@ -108,6 +110,10 @@ class Walk:
     paths: Collection[Path] = ()
     reasons: dict[str, str] = field(default_factory=dict)
     """What a person called wrong with a decision, by its id: the default when asked again."""
+
+    @cached_property
+    def _lookups(self) -> Lookups:
+        return record_lookups(self.config)
 
     def run(self, paths: Collection[Path]) -> int:
         """Show cases until the queue ends or the person leaves. Raises `CanonError`."""
@@ -383,7 +389,7 @@ class Walk:
         if re.fullmatch(r"C\d+(\.R\d+)?", label.upper()) and label.upper() not in case.labels.ids:
             labels = ", ".join(row.label for row in case.rows) or "none"
             raise CanonError(f"{label}: no such candidate; there is {labels}")
-        crg, rr = read_record(self.config, case.labels, label)
+        crg, rr = read_record(self._lookups.record, case.labels, label)
         done = f"it came out on {label}" if there else f"{label} is right"
         return self._save_choice(case, done, PersonChoice(crg, rr), reason, there=there)
 
@@ -417,7 +423,7 @@ class Walk:
         return self._ask_until(question, choose, "no recording is stored")
 
     def _choose_recording(self, case: ReviewCase, text: str) -> _NextStep:
-        same = options.read_mbid(text, "recording")
+        same = read_mbid(text, "recording")
         return self._save_choice(case, f"it is the same as {same}", PersonChoice(same_as=same))
 
     def _ask_until(
@@ -448,9 +454,7 @@ class Walk:
         there: bool = False,
     ) -> _NextStep:
         """Store what a person says is right; show first what the evidence lacks."""
-        choice, notes = name_records(
-            self.config, case.bundle, named, asks=True, force=False, there=there
-        )
+        choice, notes = name_records(self._lookups, case.bundle, named, confirm, there=there)
         ruled = choose(self.store, case, choice, reason, self.config.rules)
         return self._record(case, done, replace(ruled, notes=(*notes, *ruled.notes)))
 
