@@ -16,10 +16,10 @@
 - `IndexFileError`: an index of MusicBrainz cannot be built or read
 - `ClusterError`: a Dask cluster failed
 
-Four errors of `chart_binder.react`, a package that can be used alone, are no `CanonError`:
-`ChatError` (a model cannot be asked), `ToolError` (a tool failed; the model is told),
-`ToolDefectError` (a function cannot be a tool) and `AnswerRefusedError` (an answer goes back to
-the model).
+Four errors of `chart_binder.react`, a package that can be used alone, do not derive from
+`CanonError`: `ChatError` (a model cannot be asked), `ToolError` (a tool failed; the model is
+told), `ToolDefectError` (a function cannot be a tool) and `AnswerRefusedError` (an answer goes
+back to the model).
 """
 
 import re

@@ -107,8 +107,8 @@ PROPOSED = [
     (TIE, [fact(quote="")], [YES], {WIKI: "It was not first released on Night Opera."},
      "the text denies"),
     (TIE, [fact(source=WIKI)], [YES], {FANS: FIRST}, "was not read in this run"),
-    (TIE, [fact(value="false")], [YES], {WIKI: FIRST}, "'false' is no premiere"),
-    (TIE, [fact(value="Day Opera")], [YES], {WIKI: FIRST}, "'Day Opera' is no premiere"),
+    (TIE, [fact(value="false")], [YES], {WIKI: FIRST}, "'false' is not a valid premiere"),
+    (TIE, [fact(value="Day Opera")], [YES], {WIKI: FIRST}, "'Day Opera' is not a valid premiere"),
     (LATER, [fact()], [YES, YES], {WIKI: FIRST}, "'Day Opera' came out before it, 1975"),
 ]  # fmt: skip
 

@@ -17,8 +17,8 @@ def test_a_server_that_answers_is_well(harness: Harness) -> None:
 @pytest.mark.parametrize(("answer", "problem", "remedy"), [
     (BUSY, "503 Service Unavailable", "try again"),
     (busy_for("900"), "503", "try again in 900 s"),
-    (HTML_PAGE, "no XML", "musicbrainz.hostname"),
-    (Response(raw=b""), "broke off", "musicbrainz.https"),
+    (HTML_PAGE, "not XML", "musicbrainz.hostname"),
+    (Response(raw=b""), "was interrupted", "musicbrainz.https"),
     (Response("", delay_s=9), "within 0.2 s", "musicbrainz.timeout_s"),
 ])  # fmt: skip
 def test_a_server_that_does_not_is_named_with_the_remedy(

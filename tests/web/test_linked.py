@@ -244,7 +244,7 @@ def entity(**fields: Any) -> dict[str, Any]:
         (lambda _, __: Response("[" * 200_000), "not answer as Wikidata"),
         (lambda _, __: Response('{"entities": ' + '{"a":' * 200_000), "not answer as Wikidata"),
         (lambda _, __: Response("{" * 99, drip=(1, 0.5)), "did not answer completely"),
-        (lambda _, __: Response(raw=b""), "broke off"),
+        (lambda _, __: Response(raw=b""), "interrupted the answer"),
         (odd_json([]), "not answer as Wikidata"),
         (odd_json({"entities": []}), "not answer as Wikidata"),
         (odd_json({"entities": {}}), "has no item Q10"),

@@ -356,7 +356,7 @@ class LLMConfig(Section):
     reasoning_effort: Annotated[str, _form(r"^[a-z]*$", "one word in small letters")] = ""
     """How much it thinks, where servers have levels: none, low, medium, high; empty: unsaid."""
     keep_alive: KeepAlive = ""
-    """How long the server keeps the model loaded: 10m, seconds, -1 for ever; empty: as it does."""
+    """How long the server keeps the model loaded: 10m, seconds, -1 forever; empty: as it does."""
     extra_body: ExtraBody = {}
     """More fields of a request, as the server names them: { top_k = 20, options = { ... } }."""
     api_key_env: str = ""

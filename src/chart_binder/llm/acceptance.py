@@ -255,7 +255,9 @@ class AnswerChecker:
         yield Check("candidate", is_candidate, f"{labels.name_of(answer.crg)} {standing}")
         if misplaced and crg:
             release, group = map(labels.name_of, (misplaced, crg))
-            detail = f"{release} is no release of {group}: the rules' own is taken"
+            detail = (
+                f"{release} is not a release of {group}: the release that the rules choose is used"
+            )
             yield Check("release", passed=True, detail=detail)
 
     def _record_checks(

@@ -227,7 +227,7 @@ def read_patch(fact: Fact, labels: Labels) -> Patch | None:
 
         date = read_date(fact.value)
         if date is None:
-            raise ValueError(f"{fact.value!r} is no date that can be read in one way")
+            raise ValueError(f"{fact.value!r} is not a date, or an ambiguous one")
         if is_of_song:
             return Patch(THE_RECORDING, FIRST_RELEASE, date.text)
         return Patch(about, FIRST_DATE if is_group else DATE, date.text)
@@ -240,7 +240,7 @@ def read_patch(fact: Fact, labels: Labels) -> Patch | None:
     if value := named_value(field, fact.value):
         return Patch(about, field, value)
     allowed = ", ".join(fact_words()[field]) if field != COUNTRY else "a country or its code"
-    raise ValueError(f"{fact.value!r} is no {field}: {allowed}")
+    raise ValueError(f"{fact.value!r} is not a valid {field}: {allowed}")
 
 
 def _premiere(about: str, value: str, labels: Labels) -> Patch | None:
@@ -249,7 +249,7 @@ def _premiere(about: str, value: str, labels: Labels) -> Patch | None:
     if group not in labels.titles:
         return None
     if not (is_yes or labels.meant_by(value) == group):
-        raise ValueError(f"{value!r} is no {PREMIERE}: true, of one group")
+        raise ValueError(f"{value!r} is not a valid {PREMIERE}: true, of one group")
     return Patch(group, PREMIERE, "true")
 
 

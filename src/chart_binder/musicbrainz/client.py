@@ -178,7 +178,7 @@ class Client:
         """Return a page of the results of a search for recordings."""
         metadata = self._fetch(query)
         if metadata.recording_list is None:
-            raise self._service.failure("a search was answered as if there were no such search")
+            raise self._service.failure("the answer to a search has no list of results")
         return _listed(metadata.recording_list, metadata.recording_count)
 
     def works_of(self, recording_id: RecordingId) -> tuple[ws.Work, ...]:

@@ -102,7 +102,7 @@ def _by_id(client: Client, recording_id: RecordingId, tags: TrackTags) -> Matche
         return Matches()
     if _is_other_song(recording, tags):
         _log.warning(
-            "the recording id in the tags is of another song; the id is believed",
+            "the recording id in the tags belongs to another song; the id is used",
             extra={
                 "tags": f"{tags.title!r} by {tags.artist!r}",
                 "id": f"{recording.title!r} by {recording.artist_credit_phrase!r}",

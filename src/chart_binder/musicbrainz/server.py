@@ -94,7 +94,7 @@ class MusicBrainzServer:
             if next_target is None:
                 return response.body, _content(response, query)
             target = next_target
-        raise RequestError("the server sends us on for ever", _WRONG_SERVER)
+        raise RequestError("too many redirects", _WRONG_SERVER)
 
     def _get(self, target: str) -> _Response:
         self._throttle.wait_turn(f"musicbrainz {self._host}")
@@ -146,7 +146,7 @@ def _redirect_target(response: _Response, target: str) -> str | None:
     if response.status not in _REDIRECTS:
         return None
     location = response.header(b"location")
-    refusal = RequestError(f"the server sends us on to {location[:200]!r}", _WRONG_SERVER)
+    refusal = RequestError(f"the server redirects to {location[:200]!r}", _WRONG_SERVER)
     try:
         redirect = urlsplit(location)
     except ValueError as error:  # half of an IPv6 address
@@ -195,7 +195,7 @@ def _translated(error: Exception, timeout_s: float) -> RequestError:
             problem, is_temporary = f"no connection ({text or error})", True
             advice = "check the network and musicbrainz.hostname"
         case httpcore.NetworkError() | httpcore.RemoteProtocolError():
-            problem = f"the connection broke off ({error or type(error).__name__})"
+            problem = f"the connection was interrupted ({error or type(error).__name__})"
             advice = "try again later; check that musicbrainz.https fits the server"
             is_temporary = True
         case _:
@@ -339,7 +339,7 @@ class CachedService:
                     raise self.failure(f"{error}{times}; {error.advice}") from error
                 after_s = max(error.retry_after_s, pause_s or 0.0)
                 _log.info(
-                    "musicbrainz is asked again", extra={"why": str(error), "after_s": after_s}
+                    "a musicbrainz request is repeated", extra={"why": str(error), "after_s": after_s}
                 )
                 self._throttle.wait(after_s)
                 continue
@@ -358,7 +358,7 @@ class CachedService:
             metadata = None if is_error else ws.parse_response(cached.body, query.wanted)
         except UnreadableError as error:
             _log.warning(
-                "a kept musicbrainz answer cannot be read", extra={"key": key, "why": str(error)}
+                "a cached musicbrainz answer cannot be read", extra={"key": key, "why": str(error)}
             )
             return None
         return Answer(metadata, cached.fetched_at)

@@ -466,7 +466,7 @@ def parse_response(body: bytes, wanted: str) -> Metadata:
             recording["first-release-date"] = dates.get(recording.get("id"))
         metadata = convert_json(tree, Metadata)
     except ET.ParseError as error:
-        raise UnreadableError(f"the answer is no XML ({error})") from error
+        raise UnreadableError(f"the answer is not XML ({error})") from error
     except _PARSE_ERRORS as error:
         raise UnreadableError(f"the answer is not as MusicBrainz writes it ({error})") from error
     if getattr(metadata, wanted) is None:

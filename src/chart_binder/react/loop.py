@@ -449,7 +449,7 @@ class _Conversation(Generic[T]):
         try:
             if answer is not None:
                 return Ending(self.turn, self.task.validate_answer(answer, True))  # noqa: FBT003 (no turn follows)
-            refusal = f"it is no answer: {_brief(repr(reply.content))}"
+            refusal = f"it is not an answer: {_brief(repr(reply.content))}"
         except AnswerRefusedError as error:
             refusal = _brief(str(error))
         problem = f"{limit}the forced last answer was refused: {refusal}"

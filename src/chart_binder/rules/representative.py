@@ -180,7 +180,7 @@ _AGAIN = re.compile(r"^re-?(?=[a-z])", re.IGNORECASE)
 def _originals(
     official: Sequence[Release], group: ReleaseGroup, settings: RulesConfig
 ) -> Sequence[Release]:
-    """Return the releases that are no reissues; undated ones only if all dated ones are reissues.
+    """Return the releases that are not reissues; undated ones only if all dated ones are reissues.
 
     A release is a reissue if
 

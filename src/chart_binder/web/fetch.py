@@ -55,8 +55,8 @@ _FAILURES: tuple[tuple[type[httpx.HTTPError], str], ...] = (
     (httpx.TimeoutException, "did not answer completely in {seconds} s"),
     (httpx.ConnectError, "cannot be connected to"),
     (httpx.DecodingError, "sent a body that cannot be unpacked"),
-    (httpx.ProtocolError, "broke off or does not speak HTTP"),
-    (httpx.HTTPError, "broke off"),
+    (httpx.ProtocolError, "interrupted the answer, or does not speak HTTP"),
+    (httpx.HTTPError, "interrupted the answer"),
 )
 
 

@@ -185,7 +185,7 @@ class SearxngClient:
 
 def _unreadable(body: "Body") -> tuple[str, str, str]:
     if body.cut and len(body.data) < _MOST_BYTES:
-        return "broke off in its answer", _SEE_LOG, _UNUSABLE
+        return "interrupted its answer", _SEE_LOG, _UNUSABLE
     if body.cut:
         return f"sent more than {_MOST_BYTES} bytes", _CHECK_URL, _UNUSABLE
     if body.data.lstrip()[:1] == b"<":

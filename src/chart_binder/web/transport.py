@@ -145,7 +145,7 @@ servers omit it."""
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The unpacked bytes; `cut` means that there was more or that the server broke off."""
+    """The unpacked bytes; `cut` means that there was more or that the server interrupted it."""
 
     data: bytes
     cut: bool

@@ -190,7 +190,7 @@ class AdjudicationCache:
                 return None
             answer = stored_decisions.read_decision(record).adjudication
         except DamagedRecordError as error:
-            _log.warning("asked again, for the answer cannot be read: %s", error)
+            _log.warning("asked again, because the answer cannot be read: %s", error)
             return None
         return answer if is_answer(answer) else None
 
