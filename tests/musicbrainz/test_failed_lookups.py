@@ -65,7 +65,7 @@ def failure(harness: Harness, tags: TrackTags, behave: Behave, **settings: Any) 
     (always(error(400, "Invalid mbid.")), "400 Bad Request (Invalid mbid.)"),
     (always(Response("no", 403)), "403 Forbidden"),
     (always(replace(HTML_PAGE, status=404)), "404 Not Found"), (always(HTML_PAGE), "not XML"),
-    (always(GARBAGE), "not XML"), (always(Response("")), "no XML"), (cut_in_half, "no XML"),
+    (always(GARBAGE), "not XML"), (always(Response("")), "not XML"), (cut_in_half, "not XML"),
     (releases_alone, "not XML"),
     (xml(f"<metadata {NAMESPACE}></metadata>"), "has no recording"),
     (xml("<rss><channel/></rss>"), "<rss> is not what MusicBrainz answers"),
