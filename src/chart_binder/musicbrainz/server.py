@@ -339,7 +339,7 @@ class CachedService:
                     raise self.failure(f"{error}{times}; {error.advice}") from error
                 after_s = max(error.retry_after_s, pause_s or 0.0)
                 _log.info(
-                    "a musicbrainz request is repeated", extra={"why": str(error), "after_s": after_s}
+                    "musicbrainz request repeated", extra={"why": str(error), "after_s": after_s}
                 )
                 self._throttle.wait(after_s)
                 continue
