@@ -198,7 +198,7 @@ def test_a_ruling_since_asks_for_a_new_decision(canon: Canon, song: Path) -> Non
     canon("override", "remove", RECORDING)
     ran = canon("write", song, "--output=json")
     assert (ran.status, ran.line["state"]) == (3, "refused")
-    assert "was removed since: decide again" in ran.line["why"]
+    assert "has been removed: decide again" in ran.line["why"]
 
 
 def test_the_preview_refuses_what_a_save_would(canon: Canon, home: Path) -> None:

@@ -38,7 +38,7 @@ from chart_binder.jobs.undo import (
     writes_to_undo,
 )
 from chart_binder.jobs.undo import verify as verify_file
-from chart_binder.jobs.write import DECIDE_AGAIN, TagPlanner, WriteReport, WriteStatus
+from chart_binder.jobs.write import NeedsDecision, TagPlanner, WriteReport, WriteStatus
 from chart_binder.wiring import overrides, release_lookup
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ class TagResults:
         self.counts[report.status] += 1
         self.partial.update(tag_text.shortfalls(report))
         self._has_kept |= bool(report.kept_keys)
-        self._is_undecided |= report.why in DECIDE_AGAIN or report.is_failed
+        self._is_undecided |= isinstance(report.why, NeedsDecision) or report.is_failed
         self._is_in_review |= report.in_review
         self._undated += [report.path] if report.withheld and not report.in_review else []
         self._bar.show(BatchTally(files=(done := self.counts.total()), worked=done))

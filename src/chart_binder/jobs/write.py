@@ -43,17 +43,7 @@ from chart_binder.rules.first_release import with_override
 if TYPE_CHECKING:
     from chart_binder.store import Store
 
-NOT_DECIDED = "not decided yet: `canon decide` decides it"
-_NO_EVIDENCE = "its evidence is not in the store: decide again"
 _OPEN = "its release group is undecided; its date does not depend on it"
-_OVERRIDE_REMOVED = "the override that decided it was removed since: decide again"
-_OVERRIDE_NEW = "a person decided on it since: decide again"
-_OVERRIDE_DIFFERS = "a person decided otherwise since: decide again"
-_CHANGED = "its tags changed since it was decided, and may mean another recording: decide again"
-DECIDE_AGAIN = frozenset({
-    NOT_DECIDED, _NO_EVIDENCE, _OVERRIDE_REMOVED, _OVERRIDE_NEW, _OVERRIDE_DIFFERS, _CHANGED,
-})  # fmt: skip
-"""The reasons that a new decision mends."""
 _DATES = WriteOptions()
 _NO_IDS = ChosenIds(None, None, None, None)
 
@@ -61,6 +51,19 @@ ReleaseLookup: TypeAlias = Callable[[str], WholeRelease | None]
 WritesOf: TypeAlias = Callable[[Path], Sequence[records.WriteRecord]]
 FieldEdit: TypeAlias = Callable[[Fields], WantedFields]
 """Takes the fields of a file, and returns those that it should have."""
+
+
+class NeedsDecision(StrEnum):
+    """A reason not to write a file that a new decision would remove."""
+
+    NEVER_DECIDED = "not decided yet: `canon decide` decides it"
+    NO_EVIDENCE = "its evidence is not in the store: decide again"
+    OVERRIDE_REMOVED = "the override that decided it has been removed: decide again"
+    OVERRIDE_NEW = "a person decided on it since: decide again"
+    OVERRIDE_DIFFERS = "a person decided otherwise since: decide again"
+    TAGS_CHANGED = (
+        "its tags changed since it was decided, and may mean another recording: decide again"
+    )
 
 
 class WriteStatus(StrEnum):
@@ -272,7 +275,7 @@ class TagPlanner:
         """Return a file with the decision to write, or a report that says why none may be."""
         record = stored.decision(file.path)
         if record is None:
-            return refused(file, NOT_DECIDED)
+            return refused(file, NeedsDecision.NEVER_DECIDED)
         decision = stored_decisions.read_decision(record)
         override, decision = self._with_override(file.path, record, decision, stored)
         verdict = stored.verdict(record)
@@ -286,12 +289,12 @@ class TagPlanner:
             raise file.problem
         bundle = stored.bundle(file.path, record)
         if bundle is None and not withheld:
-            return refused(file, _NO_EVIDENCE, record)
+            return refused(file, NeedsDecision.NO_EVIDENCE, record)
         bundle = bundle or EvidenceBundle(())
         why = _contradiction(override, decision, bundle, chosen) if override else None
         is_overridden = record.decided_by == "override" or decision.overruled_at
         if is_overridden and not override and not verdict:
-            why = _OVERRIDE_REMOVED
+            why = NeedsDecision.OVERRIDE_REMOVED
         if why := why or identity_change(self.store, file.path, record, stored.writes):
             return refused(file, why, record)
         notes = () if chosen.release_group or withheld else (_OPEN,)
@@ -379,7 +382,7 @@ def _reason(
 ) -> str:
     """Return why a decision is not written, with advice if it failed or an override came since."""
     if override and override.set_at_utc != decision.overruled_at:
-        return _OVERRIDE_NEW
+        return NeedsDecision.OVERRIDE_NEW
     if decision.failure:  # it may have been mended since
         when = records.local_time(record.decided_at_utc)
         return f"{why} (looked at {when}); {advice_for(decision.cause)}"
@@ -431,7 +434,7 @@ def identity_change(
     identity = (names.recording_mbid, "; ".join(names.isrcs) or None, names.artist, names.title)
     if identity == tuple(then.get(name) for name in ("recording_mbid", "isrc", "artist", "title")):
         return None
-    return _CHANGED
+    return NeedsDecision.TAGS_CHANGED
 
 
 def _has_last_written_tags(
@@ -482,7 +485,7 @@ def _contradiction(
 ) -> str | None:
     """Return how an override contradicts a decision, or None if the decision agrees with it."""
     if override.crg_mbid and chosen.release_group is None:
-        return _OVERRIDE_NEW
+        return NeedsDecision.OVERRIDE_NEW
     release = bare_id(chosen.release) if chosen.release else None
     is_other = (
         (decision.overruled_at and decision.overruled_at != override.set_at_utc)
@@ -490,4 +493,4 @@ def _contradiction(
         or (override.crg_mbid and bare_id(override.crg_mbid) != bare_id(chosen.release_group or ""))
         or (override.rr_mbid is not None and bare_id(override.rr_mbid) != release)
     )
-    return _OVERRIDE_DIFFERS if is_other else None
+    return NeedsDecision.OVERRIDE_DIFFERS if is_other else None

@@ -337,7 +337,7 @@ def record_unwritten(store: "Store", reports: Iterable[WriteReport]) -> None:
         path = path_bytes(report.path)
         if why and not report.in_review:
             record = UnwrittenRecord(
-                path=path, decision_id=report.decision_id, why=why, at_utc=now_utc()
+                path=path, decision_id=report.decision_id, why=str(why), at_utc=now_utc()
             )
             unwritten.append(record)
         elif report.status is not WriteStatus.FAILED:
