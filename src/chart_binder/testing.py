@@ -20,9 +20,9 @@ from chart_binder.errors import TranscriptError, counted
 from chart_binder.jobs.transcripts import RecordedRun, read_recording
 from chart_binder.llm.acceptance import SENT_BACK
 from chart_binder.llm.events import EvidenceEvent, Playback, ReadingEvent, ReadingScript
+from chart_binder.llm.prompt import RESERVED_LABELS
 from chart_binder.react.conversation import ChatError, GenerationOptions, Message, Reply
-from chart_binder.react.loop import LOOKED_UP
-from chart_binder.react.sanitize import sanitize
+from chart_binder.react.sanitize import LOOKED_UP, sanitize
 from chart_binder.react.tools import Observation, Tool, ToolError
 from chart_binder.react.transcript import Exchange, TranscriptTurn
 
@@ -278,7 +278,11 @@ def _without_lookups(content: str, expected: str) -> str:
 
 def _is_shown(content: str, shown: str) -> bool:
     """Return whether an observation is shown: unchanged, sanitized, or inside a JSON text."""
-    forms = (content, sanitize(content), msgspec.json.encode(content).decode()[1:-1])
+    forms = (
+        content,
+        sanitize(content, RESERVED_LABELS),
+        msgspec.json.encode(content).decode()[1:-1],
+    )
     return any(form in shown for form in forms)
 
 

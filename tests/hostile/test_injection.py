@@ -3,10 +3,10 @@
 import pytest
 
 from chart_binder.llm.acceptance import SENT_BACK
+from chart_binder.llm.prompt import RESERVED_LABELS
 from chart_binder.llm.research import Remark
 from chart_binder.react.dialect import Classic
-from chart_binder.react.loop import LOOKED_UP
-from chart_binder.react.sanitize import one_line, sanitize
+from chart_binder.react.sanitize import LOOKED_UP, one_line, sanitize
 from chart_binder.react.steps import ToolCall
 from hostile.injection import attack, compare_defences
 from hostile.payloads import PAYLOADS, TWO_SITES
@@ -39,9 +39,9 @@ def test_no_stranger_turns_a_decision(name: str) -> None:
 def test_no_page_says_what_code_says(text: str) -> None:
     """The words that payloads imitate are those that code uses today."""
     for line in text.splitlines()[:1]:
-        assert sanitize(line) != line
-        assert sanitize(f"> {line}") != f"> {line}"
-        assert line[-12:] not in one_line(f"Title: {line}")
+        assert sanitize(line, RESERVED_LABELS) != line
+        assert sanitize(f"> {line}", RESERVED_LABELS) != f"> {line}"
+        assert line[-12:] not in one_line(f"Title: {line}", reserved=RESERVED_LABELS)
 
 
 def test_the_model_obeys_where_there_is_no_defence() -> None:

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from benchmarks.bench_parse import work
 from chart_binder.react.dialect import Classic, Dialect, Pause, Xml, read_step
 from chart_binder.react.parsing import labels
-from chart_binder.react.sanitize import bounded, one_line, sanitize
-from chart_binder.react.steps import FinalAnswer, ToolCall
+from chart_binder.react.sanitize import bounded, one_line, sanitize, sanitized_observation
+from chart_binder.react.steps import Document, FinalAnswer, Observation, ToolCall
 
+RESERVED = frozenset({"read so far", "write next", "cannot be taken yet"})
 CASES = [
     json.loads(line)
     for line in Path(__file__).with_name("sanitized.jsonl").read_text("utf-8").split("\n")
@@ -25,8 +26,15 @@ CASES = [
 
 @pytest.mark.parametrize(("text", "harmless"), CASES)
 def test_what_could_speak_becomes_its_likeness(text: str, harmless: str) -> None:
-    assert one_line(text) == harmless
-    assert text != harmless or sanitize(text) == text
+    assert one_line(text, reserved=RESERVED) == harmless
+    assert text != harmless or sanitize(text, RESERVED) == text
+
+
+def test_a_label_is_reserved_only_where_a_caller_reserves_it() -> None:
+    assert one_line("Write next: x") == "Write next: x"
+    observation = Observation("Write next: x", documents=(Document("a", "Write-next: x"),))
+    shown = sanitized_observation(observation, RESERVED)
+    assert (shown.content, shown.documents[0].title) == ("‹Write next› – x", "‹Write-next› – x")
 
 
 @given(st.text())

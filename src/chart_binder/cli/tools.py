@@ -9,6 +9,7 @@ import msgspec
 from chart_binder import plugins
 from chart_binder.cli import options, output
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
+from chart_binder.llm.prompt import RESERVED_LABELS
 from chart_binder.react.call_runner import call_tool
 from chart_binder.react.sanitize import sanitized_observation
 from chart_binder.react.steps import ToolCall
@@ -55,7 +56,7 @@ def run(session: options.Session, name: str, arguments: str) -> None:
     except ToolError as error:
         raise UsageError(str(error)) from error
     try:
-        observation = sanitized_observation(call_tool(call))
+        observation = sanitized_observation(call_tool(call), RESERVED_LABELS)
     except ToolError as error:
         # A person needs the addresses and settings, which the text for a model lacks.
         cause = error.__cause__ if isinstance(error.__cause__, CanonError) else error

@@ -14,6 +14,7 @@ from chart_binder.domain.verdict import Decided
 from chart_binder.errors import counted
 from chart_binder.llm.answer import ParsedAnswer, read_answer
 from chart_binder.llm.open_case import OpenCase, RulesOnFacts
+from chart_binder.llm.prompt import NOT_TAKEN, WRITE_NEXT
 from chart_binder.llm.record_finder import RecordFinder
 from chart_binder.llm.research import Research, further_steps, remark_on
 from chart_binder.llm.result import AdjudicationResult, Check, Fact, Outcome, RulesAgreement
@@ -28,7 +29,7 @@ from chart_binder.rules.labels import Labels
 from chart_binder.rules.representative import representative
 from chart_binder.web.documents import read_documents
 
-SENT_BACK = "This answer cannot be taken yet:"
+SENT_BACK = f"This answer {NOT_TAKEN}:"
 _REPAIRABLE = frozenset({"fact", "contradiction", "evidence", "sources", "record"})
 """The checks that may pass once the model has looked something up."""
 _MAX_NAMED = 3
@@ -107,7 +108,7 @@ class AnswerChecker:
 
     def _next_step(self) -> str:
         step = next(further_steps(self.research(), self.tools, self.log.events), None)
-        return f" Write next:\n{self.dialect.render(step)}" if step else ""
+        return f" {WRITE_NEXT}:\n{self.dialect.render(step)}" if step else ""
 
     def _examine(self, answer: ParsedAnswer) -> tuple[AdjudicationResult, Mapping[str, str]]:
         """Return the result of an answer, and sentences on what the model can repair, by kind."""

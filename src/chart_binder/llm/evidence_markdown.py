@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from chart_binder.config import RulesConfig
@@ -9,10 +10,12 @@ from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
 from chart_binder.domain.verdict import Decided, Open, Question, QuestionKind, Verdict
 from chart_binder.domain.vocabulary import RecordingId, minutes
-from chart_binder.llm.prompt import load_prompt
+from chart_binder.llm.prompt import RESERVED_LABELS, load_prompt
 from chart_binder.react.sanitize import bounded, one_line
 from chart_binder.rules.candidates import Candidate, Role, describe_unofficial
 from chart_binder.rules.labels import labelled_candidates, labelled_releases
+
+_line = partial(one_line, reserved=RESERVED_LABELS)
 
 MAX_CHARS = 9_000
 """About 2,600 tokens, which leaves room for the prompt and five turns in 8,192 tokens."""
@@ -89,7 +92,7 @@ def evidence_markdown(bundle: EvidenceBundle, trace: Trace = None, task: str | N
 def _sanitized(line: str) -> str:
     """Return a line in which no name can imitate a step."""
     text = line.lstrip(" ")
-    return " " * (len(line) - len(text)) + one_line(text)
+    return " " * (len(line) - len(text)) + _line(text)
 
 
 def _later_compilations(labelled: Labelled, asked_about: set[str]) -> Labelled:
@@ -138,7 +141,7 @@ def _why_open(
 ) -> Iterator[str]:
     reasons, questions = list(_reasons(trace)), _questions(trace)
     yield "## Why this is open"
-    yield from (f"- {one_line(reason, 400)}" for reason in reasons[:_MAX_REASONS])
+    yield from (f"- {_line(reason, 400)}" for reason in reasons[:_MAX_REASONS])
     labels = {str(name): number for name, number in recordings.items()}
     for label, candidate in labelled if questions else ():
         labels.setdefault(candidate.group.mb_rg_id, label)
@@ -148,13 +151,13 @@ def _why_open(
         about = _first_names(filter(None, map(labels.get, question.about)), _MAX_ABOUT)
         kind = question.kind.replace("_", " ")
         head = f"Q{number} ({kind}{f', about {about}' if about else ''})"
-        yield f"- {head}: {one_line(question.text, 400)}"
+        yield f"- {head}: {_line(question.text, 400)}"
         answers = [
-            f"{labels.get(answer.crg or '', 'still open')} if {one_line(answer.answer, 120)}"
+            f"{labels.get(answer.crg or '', 'still open')} if {_line(answer.answer, 120)}"
             for answer in question.possibilities
         ]
         if answers:
-            yield f"  Leads to: {one_line('; '.join(answers), 400)}"
+            yield f"  Leads to: {_line('; '.join(answers), 400)}"
         if question.kind in _ANSWERED_BY:
             yield f"  {_ANSWERED_BY[question.kind]}"
     if (hidden_count := max(len(reasons), len(questions)) - _MAX_REASONS) > 0:
@@ -183,7 +186,7 @@ def _recording(recording: RecordingCandidate) -> Iterator[str]:
     if recording.first_date.is_known:
         yield f"first release date by MusicBrainz {recording.first_date} (a hint only)"
     if recording.is_sibling:
-        why = f" ({one_line(recording.because)})" if recording.because else ""
+        why = f" ({_line(recording.because)})" if recording.because else ""
         yield f"a sibling: another recording of the same performance{why}"
 
 
@@ -276,7 +279,7 @@ def _release(release: Release) -> Iterator[str]:
     imprint = " ".join(filter(None, (release.label, release.catno)))
     for part in (imprint, release.format, release.disambiguation):
         if part:
-            yield one_line(part, 80)
+            yield _line(part, 80)
     yield f"id {_name(release.mb_release_id)}"
 
 
@@ -338,4 +341,4 @@ def _questions(trace: Trace) -> Sequence[Question]:
 
 
 def _name(text: str) -> str:
-    return one_line(text, _MAX_NAME_CHARS)
+    return _line(text, _MAX_NAME_CHARS)

@@ -7,6 +7,7 @@ from chart_binder.domain.clauses import Subject
 from chart_binder.domain.dates_in_text import find_dates, states
 from chart_binder.domain.patches import Patch, fact_words
 from chart_binder.domain.vocabulary import find_words, plain_text, spaced_words
+from chart_binder.llm.prompt import RESERVED_LABELS
 from chart_binder.llm.result import Fact
 from chart_binder.react.sanitize import one_line
 from chart_binder.web.documents import SourceText, documents_named
@@ -107,7 +108,7 @@ def _nearest(document: SourceText, fact: Fact, subject: Subject) -> str:
 
 def quoted(text: str) -> str:
     """Return a text of a page as problems quote it: in ‹›, on one line, shortened."""
-    return f"‹{one_line(text, _MAX_QUOTED)}›"
+    return f"‹{one_line(text, _MAX_QUOTED, RESERVED_LABELS)}›"
 
 
 def is_linked(place: Place, patch: Patch) -> bool:

@@ -20,6 +20,13 @@ if TYPE_CHECKING:  # a decision by rules names the prompt, and needs no tools
     from chart_binder.react.tools import Tool
 
 _BRACES: Final = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
+READ_SO_FAR: Final = "Read so far"
+WRITE_NEXT: Final = "Write next"
+NOT_TAKEN: Final = "cannot be taken yet"
+RESERVED_LABELS: Final = frozenset(
+    label.casefold() for label in (READ_SO_FAR, WRITE_NEXT, NOT_TAKEN)
+)
+"""The labels of what code tells the model during a run; text from outside cannot use them."""
 PROMPT_SETTINGS: Final = (
     "independent_sites", "lead_window_days", "max_iterations",
     "min_sources", "reissue_long_gap_years", "review_threshold", "trusted_sources",

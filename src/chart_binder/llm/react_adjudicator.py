@@ -29,7 +29,7 @@ from chart_binder.llm.events import (
 )
 from chart_binder.llm.evidence_markdown import evidence_markdown
 from chart_binder.llm.open_case import OpenCase
-from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_settings
+from chart_binder.llm.prompt import RESERVED_LABELS, Prompt, configured_prompt, prompt_settings
 from chart_binder.llm.record_finder import FindRecordings, RecordFinder
 from chart_binder.llm.research import SEARCH, first_search, linked_search
 from chart_binder.llm.result import AdjudicationResult, Outcome, Usage
@@ -243,6 +243,7 @@ class ReActAdjudicator:
             ANSWER_KEYS,
             self._opening_calls(checker),
             request if config.final_turn == "force" else None,
+            RESERVED_LABELS,
         )
         hooks = Hooks(log, self._setup.on_token, checker.remark)
         toolbox = self._toolbox(case.bundle)

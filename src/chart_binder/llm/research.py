@@ -32,6 +32,7 @@ from chart_binder.domain.vocabulary import fold
 from chart_binder.errors import counted
 from chart_binder.llm.answer import CONFIDENCE_WORDS
 from chart_binder.llm.open_case import SOURCES_IF_UNCITED, OpenCase
+from chart_binder.llm.prompt import READ_SO_FAR, WRITE_NEXT
 from chart_binder.llm.result import Fact
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.steps import FinalAnswer, ToolCall
@@ -263,7 +264,7 @@ class Remark:
         """Return the remark in the words of a dialect."""
         if self.step is None:
             return self.text
-        return f"{self.text} Write next:\n{dialect.render(self.step)}"
+        return f"{self.text} {WRITE_NEXT}:\n{dialect.render(self.step)}"
 
 
 def remark_on(research: Research, steps: Iterable[ToolCall], *, is_last: bool = False) -> Remark:
@@ -286,9 +287,9 @@ def remark_on(research: Research, steps: Iterable[ToolCall], *, is_last: bool = 
     best = [findings[0] for findings in research.findings.values()]
     outcome = case.outcome([finding.patch for finding in best])
     if not outcome.is_settled or outcome.crg is None:
-        text = f"Read so far: {summary}. It is still open: {outcome.text}."
+        text = f"{READ_SO_FAR}: {summary}. It is still open: {outcome.text}."
         return Remark(text, step or _cannot_tell())
-    text = f"Read so far: {summary}. If that is right, {outcome.text}."
+    text = f"{READ_SO_FAR}: {summary}. If that is right, {outcome.text}."
     missing = " ".join(_missing(research, best))
     if step and missing and not is_last:
         return Remark(f"{text} {missing}", step, outcome.crg)

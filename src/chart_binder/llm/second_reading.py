@@ -23,7 +23,7 @@ from chart_binder.domain.dates_in_text import Mention, find_dates, states
 from chart_binder.domain.patches import fact_words
 from chart_binder.llm.answer import object_schema
 from chart_binder.llm.events import NOT_ANSWERED, ReadingEvent, ReadingScript
-from chart_binder.llm.prompt import fill_placeholders
+from chart_binder.llm.prompt import RESERVED_LABELS, fill_placeholders
 from chart_binder.llm.result import Reading
 from chart_binder.react.conversation import (
     ChatError,
@@ -145,7 +145,7 @@ def _filled(form: str, subject: Subject, shown: Mapping[str, str]) -> str:
         "edition": ", ".join((*subject.years, *subject.codes)) if is_edition else "any",
         "recording": subject.recording or "unknown",
     }
-    lines = {name: one_line(value) for name, value in values.items()}
+    lines = {name: one_line(value, reserved=RESERVED_LABELS) for name, value in values.items()}
     return fill_placeholders(form, {**lines, **shown})
 
 

@@ -8,7 +8,12 @@ from typing import Final
 
 from chart_binder.react.context import CallResult
 from chart_binder.react.conversation import encodable, wrap_plugin_errors
-from chart_binder.react.sanitize import bounded_observation, sanitize, sanitized_observation
+from chart_binder.react.sanitize import (
+    NO_LABELS,
+    bounded_observation,
+    sanitize,
+    sanitized_observation,
+)
 from chart_binder.react.steps import Observation, ObservationStatus, ToolCall
 from chart_binder.react.tools import (
     BoundCall,
@@ -57,9 +62,10 @@ def advice(text: str) -> Observation:
 class CallRunner:
     """Runs the calls of a conversation, reports each as an event, and remembers the results.
 
-    Every observation is sanitized, and its text and its documents are each cut to `max_chars`
-    characters. No call is run after `is_out_of_time` returns True. The results of a `recording` are
-    used instead of running the call. `remark` returns what to add below an observation.
+    Every observation is sanitized, so that it has no label of the protocol and none of
+    `reserved_labels`; its text and its documents are each cut to `max_chars` characters. No call is
+    run after `is_out_of_time` returns True. The results of a `recording` are used instead of
+    running the call. `remark` returns what to add below an observation.
     """
 
     toolbox: Toolbox
@@ -68,6 +74,7 @@ class CallRunner:
     is_out_of_time: Callable[[], bool]
     recording: RecordedCalls | None = None
     remark: Remark | None = None
+    reserved_labels: frozenset[str] = NO_LABELS
     _results: dict[str, Observation] = field(init=False, default_factory=dict)
 
     def run(self, call: ToolCall, turn: int, first_place: int = 0) -> Iterator[CallResult]:
@@ -121,13 +128,17 @@ class CallRunner:
     def _observe(self, call: BoundCall, recorded: Exchange) -> Observation:
         try:
             if self.recording:
-                return sanitized_observation(recorded.observed(call.tool.name))
-            return sanitized_observation(call_tool(call))
+                return self._sanitized(recorded.observed(call.tool.name))
+            return self._sanitized(call_tool(call))
         except ToolError as error:
             is_service = isinstance(error, ServiceFailedError)
             status = ObservationStatus.UNAVAILABLE if is_service else ObservationStatus.FAILED
             text = str(error)
-            return Observation(sanitize(text), error=encodable(text), status=status)
+            shown = sanitize(text, self.reserved_labels)
+            return Observation(shown, error=encodable(text), status=status)
+
+    def _sanitized(self, observation: Observation) -> Observation:
+        return sanitized_observation(observation, self.reserved_labels)
 
     def _recorded_result(
         self, call: ToolCall, turn: int, step: StepEvent, event: ObservationEvent
@@ -138,7 +149,7 @@ class CallRunner:
         # An error may be advice, which contains labels on purpose; it was recorded as shown.
         observation = event.observation
         if not event.error:
-            observation = sanitized_observation(observation)
+            observation = self._sanitized(observation)
         result = self.show(observation, turn)
         is_run = result.status is not ObservationStatus.REFUSED
         is_progress = is_run and self._is_progress(call_key(tool, arguments), result)

@@ -26,7 +26,7 @@ from chart_binder.react.dialect import Dialect, is_same_step, read_step
 from chart_binder.react.parsing.answers import whole_answer
 from chart_binder.react.parsing.labels import begins_observation
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
-from chart_binder.react.sanitize import bounded
+from chart_binder.react.sanitize import LOOKED_UP, NO_LABELS, bounded
 from chart_binder.react.steps import FinalAnswer, Step, ToolCall, Unreadable
 from chart_binder.react.tools import Toolbox
 from chart_binder.react.transcript import (
@@ -53,7 +53,6 @@ _CUT_OFF: Final = (
 )
 _APPENDED: Final = "x0"  # not a word of any dialect, and not JSON outside a string
 _MAX_REPLY_CHARS: Final = 4_000
-LOOKED_UP: Final = "Already looked up:"
 _LAST_TURN: Final = "(1 turn left. It is the last: give your final answer now.)"
 _SHORT_OF_TIME: Final = "(The time for this run is nearly over: give your final answer now.)"
 
@@ -167,6 +166,8 @@ class Task(Generic[T]):
     `answer_keys` is an answer without its label (`read_step`). `opening_calls` are made before the
     model is asked, as turn 0; they cost no iteration, and their results stand below the last
     opening message. If there is a `final_request`, the last turn asks for the answer alone.
+    `reserved_labels`, in lower case, begin what the refusals and remarks of the program say; an
+    observation cannot use them.
     """
 
     messages: Sequence[Message]
@@ -174,6 +175,7 @@ class Task(Generic[T]):
     answer_keys: Sequence[str] = ()
     opening_calls: Iterable[ToolCall] = ()
     final_request: Callable[[], FinalRequest] | None = None
+    reserved_labels: frozenset[str] = NO_LABELS
 
 
 def ignore(event: AnyEvent) -> None:
@@ -216,6 +218,7 @@ def converse(
         lambda: budget.time_problem() is not None,
         recording,
         hooks.remark,
+        task.reserved_labels,
     )
     opening = _opening_with_lookups(task, calls, dialect)
     context = Context(opening, dialect, limits.observation_role, limits.window(chat))

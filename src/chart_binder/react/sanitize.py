@@ -1,14 +1,15 @@
 """Sanitizes text that tools return, so that nothing in it is read as a part of the protocol.
 
 Labels, control tokens of model families and invisible characters are removed or replaced by
-similar harmless characters. The words stay legible to a person and to the model.
+similar harmless characters. The words stay legible to a person and to the model. `reserved` are
+further labels, in lower case, that only the program may write: what it adds to observations.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 from chart_binder.react.conversation import encodable
@@ -62,8 +63,10 @@ _HEADED = re.compile(r"(#{2,4}\s{0,4}(?:instructions?|input|response))\s{0,4}:",
 _PAUSE = re.compile(r"^([\s*_`.-]{0,8})PAUSE([\s*_`.-]{0,8})$")
 _ROLES: Final = ("system", "user", "assistant", "human", "developer")
 """Other speakers; most of these words are not labels of the protocol."""
-_BY_CODE: Final = ("already looked up", "read so far", "write next", "cannot be taken yet")
-"""The beginnings of what code adds to an observation or to the opening messages."""
+LOOKED_UP: Final = "Already looked up:"
+"""The label of the results of opening calls."""
+_LABELS: Final = (*_ROLES, LOOKED_UP.removesuffix(":").casefold())
+NO_LABELS: Final = frozenset[str]()
 _WORDS: Final = r"(?<![^\W\d_])[^\W\d_]++(?>(?:[ _-]{1,3}+[^\W\d_]++){0,5})"
 # The parser also reads numbered labels: Action 1, Observation[2], Action Input (JSON)
 _MARKS: Final = r"[ *_`#\"'\])】>✿]{0,8}+"
@@ -92,19 +95,18 @@ _QUOTE_PREFIX: Final = "> "
 """The prefix of a block quote, which no dialect reads as a step."""
 
 
-def sanitize(text: str) -> str:
+def sanitize(text: str, reserved: frozenset[str] = NO_LABELS) -> str:
     """Return text without invisible characters, control tokens, fences or labels of the protocol.
 
     Lines are kept, except empty ones at both ends; other white space becomes one space.
     """
-    return _quote_steps(
-        _quote_objects("\n".join(map(_sanitized_line, text.splitlines())).strip("\n"))
-    )
+    lines = (_sanitized_line(line, reserved) for line in text.splitlines())
+    return _quote_steps(_quote_objects("\n".join(lines).strip("\n")))
 
 
-def one_line(text: str, max_chars: int | None = None) -> str:
+def one_line(text: str, max_chars: int | None = None, reserved: frozenset[str] = NO_LABELS) -> str:
     """Return sanitized text on one line, cut to `max_chars` characters."""
-    line = _quote_objects(_sanitized_line(text))
+    line = _quote_objects(_sanitized_line(text, reserved))
     line = _quoted(line) if unlabelled_answer(line) else line
     return line if max_chars is None or len(line) <= max_chars else f"{line[: max_chars - 1]}…"
 
@@ -123,26 +125,29 @@ _MAX_HEADING = 200
 _MAX_HEADINGS = 6
 
 
-def sanitized_observation(observation: Observation) -> Observation:
+def sanitized_observation(
+    observation: Observation, reserved: frozenset[str] = NO_LABELS
+) -> Observation:
     """Return an observation whose content and documents are sanitized."""
     return replace(
         observation,
-        content=sanitize(observation.content),
+        content=sanitize(observation.content, reserved),
         sources=tuple(map(encodable, observation.sources)),
         error=observation.error and encodable(observation.error),
-        documents=tuple(map(_inert_document, observation.documents)),
+        documents=tuple(_inert_document(document, reserved) for document in observation.documents),
     )
 
 
-def _inert_document(document: Document) -> Document:
+def _inert_document(document: Document, reserved: frozenset[str]) -> Document:
+    line = partial(one_line, reserved=reserved)
     return replace(
         document,
         address=encodable(document.address),
-        title=one_line(document.title),
-        headings=tuple(map(one_line, document.headings)),
-        text=sanitize(document.text),
+        title=line(document.title),
+        headings=tuple(map(line, document.headings)),
+        text=sanitize(document.text, reserved),
         aliases=tuple(map(encodable, document.aliases)),
-        links=tuple((one_line(text), encodable(address)) for text, address in document.links),
+        links=tuple((line(text), encodable(address)) for text, address in document.links),
     )
 
 
@@ -170,8 +175,8 @@ def _bounded_documents(documents: Iterable[Document], chars_left: int) -> Iterat
         chars_left -= len(document.text) + 1
 
 
-def _sanitized_line(text: str) -> str:
-    return _without_tokens(" ".join(_visible_text(text).split()))
+def _sanitized_line(text: str, reserved: frozenset[str]) -> str:
+    return _escape_labels(_without_tokens(" ".join(_visible_text(text).split())), reserved)
 
 
 def _visible_text(text: str) -> str:
@@ -192,13 +197,13 @@ def _without_tokens(text: str) -> str:
     text = _SPACED_END.sub(r"\1›", _ANGLED_END.sub("›", _ANGLED.sub("‹", text)))
     text = _PAUSE.sub(r"\1(PAUSE)\2", _BRACKETED.sub(r"(\1)", text))
     text = _WORDED.sub(r"‹\g<0>›", text)
-    return _escape_labels(_HEADED.sub(r"\1 –", text))
+    return _HEADED.sub(r"\1 –", text)
 
 
-def _escape_labels(line: str) -> str:
+def _escape_labels(line: str, reserved: frozenset[str]) -> str:
     """Return a line whose labels are marked as mere words: `‹Final Answer› – 7`."""
     if ":" in line or "{" in line or not line.isascii():
-        line = "".join(_with_marked_labels(line))
+        line = "".join(_with_marked_labels(line, reserved))
     for _ in range(_MAX_TRIES):
         label = label_at(line)
         if label is None or label.kind == "observation":
@@ -207,14 +212,14 @@ def _escape_labels(line: str) -> str:
     return _quoted(line)
 
 
-def _with_marked_labels(line: str) -> Iterator[str]:
+def _with_marked_labels(line: str, reserved: frozenset[str]) -> Iterator[str]:
     at = 0
     while label := _SET_OFF.search(line, at):
         words, marks = label["words"], label["after"]
         yield line[at : label.start()]
         is_last = not line[label.end() :].strip()
-        starts = (at for at in _name_starts(words) if _is_label(words[at:], is_heading=is_last))
-        start = next(starts, None)
+        start = next((at for at in _name_starts(words)
+                      if _is_label(words[at:], reserved, is_heading=is_last)), None)  # fmt: skip
         if start is None:
             yield words
             at = label.end("words")
@@ -234,13 +239,14 @@ def _name_starts(words: str) -> Iterator[int]:
 
 
 @lru_cache(4096)
-def _is_label(words: str, *, is_heading: bool) -> bool:
-    """Return whether words before a colon are a label.
+def _is_label(words: str, reserved: frozenset[str], *, is_heading: bool) -> bool:
+    """Return whether words before a colon are a label of the protocol or one of `reserved`.
 
     If they end their line and so are a heading (`is_heading`), several words for an observation
     (`Search results:`) are allowed.
     """
-    if words.casefold() in _ROLES or _SPACES.sub(" ", words.casefold()) in _BY_CODE:
+    plain = _SPACES.sub(" ", words.casefold())
+    if plain in _LABELS or plain in reserved:
         return True
     label = label_at(f"{words}:")
     return label is not None and not (is_heading and " " in words and label.kind == "observation")
