@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from chart_binder.config import AcceptanceConfig
-from chart_binder.domain.clauses import Subject
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.llm.events import ReadingEvent
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.llm.second_reading import date_question
+from chart_binder.web.clauses import Subject
 from chart_binder.web.documents import SourceText
 from chart_binder.web.places import Place
 from llm.scripted_runs import adjudicated, is_replayed, look

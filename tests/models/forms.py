@@ -8,11 +8,11 @@ from functools import partial
 from textwrap import indent
 from typing import Any
 
-from chart_binder.domain.clauses import says_release
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.dates_in_text import states
 from chart_binder.llm.answer import object_schema
 from chart_binder.llm.second_reading import READINGS, ReadingQuestion, date_question
+from chart_binder.web.clauses import says_release
 from models.passages import Question
 
 Schema = Mapping[str, object]

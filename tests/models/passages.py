@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chart_binder.domain.clauses import Subject
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.dates_in_text import states
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.patches import FIRST_DATE, Patch
+from chart_binder.web.clauses import Subject
 from chart_binder.web.documents import SourceText
 from chart_binder.web.passages import CELLS
 from chart_binder.web.places import Place, link_problem, value_doubt

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from chart_binder.domain.clauses import Subject
 from chart_binder.domain.patches import FIRST_DATE, Patch
 from chart_binder.react.steps import Document
+from chart_binder.web.clauses import Subject
 from chart_binder.web.documents import SourceText
 from chart_binder.web.places import Place, link_problem, value_doubt
 from chart_binder.web.structure import states_plainly

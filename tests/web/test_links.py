@@ -2,8 +2,8 @@
 
 import pytest
 
-from chart_binder.domain.clauses import Subject
 from chart_binder.react.steps import Document
+from chart_binder.web.clauses import Subject
 from chart_binder.web.documents import SourceText
 from chart_binder.web.fetch import WebPage
 from chart_binder.web.links import links_of, links_to_follow

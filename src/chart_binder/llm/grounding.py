@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from chart_binder.domain.clauses import Subject
 from chart_binder.domain.dates_in_text import find_dates, states
 from chart_binder.domain.patches import Patch, fact_words
 from chart_binder.domain.vocabulary import find_words, plain_text, spaced_words
 from chart_binder.llm.prompt import RESERVED_LABELS
 from chart_binder.llm.result import Fact
 from chart_binder.react.sanitize import one_line
+from chart_binder.web.clauses import Subject
 from chart_binder.web.documents import SourceText, documents_named
 from chart_binder.web.places import Place, link_problem, value_doubt
 

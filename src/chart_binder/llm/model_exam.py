@@ -14,7 +14,6 @@ import msgspec
 import tomli
 
 from chart_binder.config import LLMConfig, RulesConfig
-from chart_binder.domain.clauses import Subject
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.dates_in_text import states
 from chart_binder.domain.evidence import EvidenceBundle
@@ -30,6 +29,7 @@ from chart_binder.react.steps import Document, FinalAnswer, Observation
 from chart_binder.react.transcript import AnyEvent, ReplyEvent, StepEvent
 from chart_binder.rules.decide import decide
 from chart_binder.rules.labels import Labels
+from chart_binder.web.clauses import Subject
 from chart_binder.web.documents import SourceText
 from chart_binder.web.places import Place
 

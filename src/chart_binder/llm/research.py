@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from chart_binder.domain.clauses import Subject, says_release
 from chart_binder.domain.dates_in_text import Mention
 from chart_binder.domain.patches import (
     COUNTRY,
@@ -38,6 +37,7 @@ from chart_binder.react.dialect import Dialect
 from chart_binder.react.steps import FinalAnswer, ToolCall
 from chart_binder.react.tools import call_key
 from chart_binder.react.transcript import AnyEvent, ObservationEvent, StepEvent
+from chart_binder.web.clauses import Subject, says_release
 from chart_binder.web.documents import (
     LINKED_PAGES,
     SourceText,

@@ -17,7 +17,6 @@ from typing import Final, Literal, TypeAlias
 import tomli
 from msgspec.structs import replace
 
-from chart_binder.domain.clauses import Subject
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.dates_in_text import Mention, find_dates, states
 from chart_binder.domain.patches import fact_words
@@ -37,6 +36,7 @@ from chart_binder.react.parsing.lenient_json import object_of
 from chart_binder.react.parsing.lexer import visible_text
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.transcript import EventHandler
+from chart_binder.web.clauses import Subject
 from chart_binder.web.places import Place
 
 MAX_READINGS: Final = 8

@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from chart_binder.domain.clauses import Subject, says_release
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.dates_in_text import Mention, find_periods
 from chart_binder.domain.patches import (
@@ -47,6 +46,7 @@ from chart_binder.llm.second_reading import (
     value_question,
 )
 from chart_binder.llm.year import year_doubts
+from chart_binder.web.clauses import Subject, says_release
 from chart_binder.web.documents import (
     SourceText,
     documents_named,

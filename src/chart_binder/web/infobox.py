@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 
 import tomli
 
-from chart_binder.domain.clauses import Subject
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.patches import PRIMARY_TYPE, fact_words
 from chart_binder.domain.vocabulary import find_words, letters_and_digits, spaced_words
+from chart_binder.web.clauses import Subject
 from chart_binder.web.documents import SourceText
 from chart_binder.web.markup import attributes_of, tokens
 from chart_binder.web.page_text import from_html

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chart_binder.config import LLMConfig
-from chart_binder.domain.clauses import Subject
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, Link
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.errors import FetchError
 from chart_binder.net import Deadline
 from chart_binder.react.steps import Document
+from chart_binder.web.clauses import Subject
 from chart_binder.web.documents import SourceText
 from chart_binder.web.infobox import LINKED_WORDS, is_titled, read_release
 from chart_binder.web.passages import CELLS, document_of, excerpt

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from chart_binder.domain.clauses import Subject
 from chart_binder.domain.vocabulary import spaced_words
+from chart_binder.web.clauses import Subject
 from chart_binder.web.documents import SourceText, is_checked_page, normal_address
 from chart_binder.web.markup import Links
 from chart_binder.web.places import names_number

@@ -13,11 +13,11 @@ from functools import cache
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from chart_binder.domain.clauses import says_release
 from chart_binder.domain.dates_in_text import MONTHS, month_pattern
 from chart_binder.domain.vocabulary import fold
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.steps import Document, Observation
+from chart_binder.web.clauses import says_release
 from chart_binder.web.markup import Links
 
 if TYPE_CHECKING:

@@ -10,8 +10,6 @@ from enum import Enum, auto
 from functools import cache
 from urllib.parse import urlsplit
 
-from chart_binder.domain import clauses
-from chart_binder.domain.clauses import Subject
 from chart_binder.domain.dates_in_text import find_dates
 from chart_binder.domain.patches import (
     COUNTRY,
@@ -29,6 +27,8 @@ from chart_binder.domain.vocabulary import (
     spaced_words,
     word_table,
 )
+from chart_binder.web import clauses
+from chart_binder.web.clauses import Subject
 from chart_binder.web.documents import SourceText
 from chart_binder.web.passages import CELLS
 from chart_binder.web.places import Place, box_around, heads_box, names_number

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.domain.clauses import clause_around, doubt_in_clause, other_issue
 from chart_binder.domain.dates_in_text import Mention, find_dates
+from chart_binder.web.clauses import clause_around, doubt_in_clause, other_issue
 
 CASES = tomllib.loads(Path(__file__).with_name("clauses.toml").read_text("utf-8"))
 
