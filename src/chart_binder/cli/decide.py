@@ -318,8 +318,11 @@ def _print_next(tally: "BatchTally", paths: Sequence[str], *, is_stored: bool) -
 def read_bundle_file(place: str) -> EvidenceBundle:
     """Read a bundle from a file, or from standard input for `-`. Raises `CanonError`."""
     bundle = read_bundle(read_file(place))
-    for key in ("begin_area_country", "wikidata_country"):
-        country = getattr(bundle.performer, key)
+    performer = bundle.performer
+    for key, country in (
+        ("begin_area_country", performer.begin_area_country),
+        ("wikidata_country", performer.wikidata_country),
+    ):
         if country and not re.fullmatch("[A-Z]{2}", country_code(country) or ""):
             _log.warning("artist.%s: %r is not the code of a country, such as GB", key, country)
     for key, unknown in unknown_words(bundle):

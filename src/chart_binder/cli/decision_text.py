@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -289,8 +289,10 @@ def _rule_lines(
     for step in shown:
         reason = "see above" if step.said == decision.rationale else _say_once(step.said, chosen)
         yield from wrap(f"{step.rule}: {reason}", "    ", 6)
-    if left := len(steps) - len(shown):
-        yield from wrap(f"and {counted(left, 'rule')} that did not apply: -v shows all", "    ", 6)
+    if hidden := len(steps) - len(shown):
+        yield from wrap(
+            f"and {counted(hidden, 'rule')} that did not apply: -v shows all", "    ", 6
+        )
 
 
 def _say_once(text: str, named: Appearance | None) -> str:
@@ -301,8 +303,13 @@ def _say_once(text: str, named: Appearance | None) -> str:
     return re.sub(rf"{name}(?: \(\d{{4}}[-\d]*\))?", f"that {named.kind}", text)
 
 
-CandidateLine: TypeAlias = tuple[str, str, str, Sequence[str]]
-"""The text before a candidate's name, its name, the reason, and lines below it."""
+class CandidateLine(NamedTuple):
+    """A row of the table of candidates: the text before the name, and the lines below the row."""
+
+    head: str
+    name: str
+    reason: str
+    below: Sequence[str]
 
 
 def _candidate_lines(
@@ -313,20 +320,22 @@ def _candidate_lines(
     whole: bool,
 ) -> Iterator[CandidateLine]:
     """Yield all candidates by date, then those that were excluded."""
-    left = {rival.release_group: rival for rival in rivals}
+    excluded = {rival.release_group: rival for rival in rivals}
     for candidate in candidates:
-        rival = left.pop(candidate.release_group, None)
+        rival = excluded.pop(candidate.release_group, None)
         reason = _say_once(reason_alone(candidate.kind, rival.why_not if rival else ""), chosen)
         why = "chosen" if candidate is chosen else reason.removesuffix(WITH_FACTS)
         mark = ">" if candidate is chosen else " "
         day = candidate.sources[0].date if candidate.sources else "-"
         page = labelled("", musicbrainz_page("release-group", candidate.release_group))
         below = [*page, *_dates(candidate)] if whole else []
-        yield f"  {mark} {day:<10}  ", f"{candidate.title} ({candidate.kind})", why, below
-    for rival in left.values():
+        name = f"{candidate.title} ({candidate.kind})"
+        yield CandidateLine(f"  {mark} {day:<10}  ", name, why, below)
+    for rival in excluded.values():
         why = _say_once(rival.why_not, chosen).removesuffix(WITH_FACTS)
         page = labelled("", musicbrainz_page("release-group", rival.release_group))
-        yield f"    {'-':<10}  ", rival.title, why, [*page] if whole else []
+        below = [*page] if whole else []
+        yield CandidateLine(f"    {'-':<10}  ", rival.title, why, below)
 
 
 def candidate_table(rows: Sequence[CandidateLine], *, is_cut: bool = False) -> Iterator[str]:
@@ -335,21 +344,21 @@ def candidate_table(rows: Sequence[CandidateLine], *, is_cut: bool = False) -> I
     Otherwise the reason has its own lines on a narrow terminal.
     """
     width = line_width()
-    longest = max(display_width(printable(name)) for _, name, *_ in rows)
-    reasons = max(display_width(printable(why)) for _, _, why, _ in rows)
+    longest = max(display_width(printable(row.name)) for row in rows)
+    reasons = max(display_width(printable(row.reason)) for row in rows)
     names = min(longest, width * _NAMES_SHARE // 100)
-    for head, name, why, below in rows:
-        left = width - display_width(head) - _INDENT
+    for head, name, reason, below in rows:
+        room = width - display_width(head) - _INDENT
         if is_cut:
-            name_width = min(longest, left - min(reasons, left * _REASONS_SHARE // 100))
-            line = f"{head}{fit(printable(name), name_width)}{'':{_INDENT}}{printable(why)}"
+            name_width = min(longest, room - min(reasons, room * _REASONS_SHARE // 100))
+            line = f"{head}{fit(printable(name), name_width)}{'':{_INDENT}}{printable(reason)}"
             yield shortened(line, width)
-        elif left + _INDENT - names < _LEAST_REASON:
+        elif room + _INDENT - names < _LEAST_REASON:
             yield from wrap(printable(name), head)
-            yield from wrap(why, " " * len(head))
+            yield from wrap(reason, " " * len(head))
         else:
             row = f"{head}{fit(printable(name), names)}{'':{_INDENT}}"
-            yield from wrap(why, row, display_width(row)) if why else [row.rstrip()]
+            yield from wrap(reason, row, display_width(row)) if reason else [row.rstrip()]
         yield from below
 
 

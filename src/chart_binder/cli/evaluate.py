@@ -115,10 +115,12 @@ def _year_lines(report: evaluate.YearReport) -> Iterator[str]:
     yield ""
     rows: list[Sequence[object]] = [("", "rows", "exact", "within 1 year", "more than 2 years off")]
     for name, shares in (("decided", report.decided), ("of a certain year", report.certain)):
-        cells = (
-            f"{getattr(shares, band)} {_percent(getattr(shares, f'{band}_share'))}"
-            for band in ("exact", "within_one", "more_than_two")
+        bands = (
+            (shares.exact, shares.exact_share),
+            (shares.within_one, shares.within_one_share),
+            (shares.more_than_two, shares.more_than_two_share),
         )
+        cells = (f"{count} {_percent(share)}" for count, share in bands)
         rows.append((name, shares.rows, *cells))
     yield from output.table(rows)
     yield from _section("Furthest off:", map(_off_lines, report.worst))
@@ -151,8 +153,8 @@ def _ill_formed_lines(lines: Sequence[evaluate.InvalidLine]) -> Iterator[str]:
 
 
 _RULE_COLUMNS = (
-    "(found: cases that the rule decided, for INDETERMINATE those left open; right and wrong count"
-    " these, open counts the expected ones; a case that is rightly open counts as right)"
+    "(decided: cases that the rule decided, or that INDETERMINATE left open; right and wrong count"
+    " these; open: expected cases that were left open; a case that is rightly open counts as right)"
 )
 
 
@@ -168,9 +170,11 @@ def _report_lines(report: evaluate.EvaluationReport) -> Iterator[str]:
     yield from output.table([head, *cells])
     yield f"{report.rightly_open} of the cases rightly open"
     yield ""
-    counts = ("expected", "decided", "right", "wrong", "open")
-    rules = ((rule.rule, *(getattr(rule, name) for name in counts)) for rule in report.rules)
-    yield from output.table([("rule", "expected", "found", *counts[2:]), *rules])
+    rules = (
+        (rule.rule, rule.expected, rule.decided, rule.right, rule.wrong, rule.open)
+        for rule in report.rules
+    )
+    yield from output.table([("rule", "expected", "decided", "right", "wrong", "open"), *rules])
     yield from output.wrap(_RULE_COLUMNS)
     yield from _section("Not as expected:", map(_case_lines, report.wrong))
     yield from _section("Open, though they should be decided:", map(_case_lines, report.open))

@@ -247,6 +247,8 @@ class _Path(click.Path):
 
 
 PATH = _Path(path_type=str, readable=False)
+PATH_OR_ID = _Path(path_type=str, readable=False)
+"""A path, or the id of a run, a decision or a recording."""
 paths_argument = click.argument("paths", nargs=-1, type=PATH)
 some_paths_argument = click.argument("paths", nargs=-1, required=True, type=PATH)
 
@@ -323,8 +325,8 @@ def _given_values(
     values = call.params.get(name, True)  # `params` lacks an option that exposes no value
     for value in values if isinstance(values, tuple) else (values,):
         is_path = isinstance(parameter.type, click.Path) and value != "-"
-        if "_OR_" in (parameter.metavar or ""):  # a path or an id
-            is_path &= os.path.lexists(value)
+        if parameter.type is PATH_OR_ID:
+            is_path = os.path.lexists(value)
         yield absolute_path(value) if is_path and is_absolute else str(value)
 
 

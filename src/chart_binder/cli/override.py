@@ -104,7 +104,7 @@ def confirm(records: Sequence[NamedRecord], problem: str | None) -> None:
 _dry_option = options.flag(
     "--dry-run", "is_dry", "Only show what would be done; store at most what was looked up."
 )
-_SUBJECT = click.argument("name", metavar="PATH_OR_ID", type=options.PATH)
+_SUBJECT = click.argument("name", metavar="PATH_OR_ID", type=options.PATH_OR_ID)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +243,7 @@ def _save(
 
 
 @override.command("list")
-@click.argument("name", metavar="[PATH_OR_ID]", required=False, type=options.PATH)
+@click.argument("name", metavar="[PATH_OR_ID]", required=False, type=options.PATH_OR_ID)
 @options.pass_session
 def list_overrides(session: options.Session, name: str | None) -> None:
     """Print every override, the oldest first, or the one for a file or an id.

@@ -79,7 +79,7 @@ def review() -> None:
 
 
 _PATHS = click.argument("paths", metavar="[PATH]...", nargs=-1, type=options.PATH)
-_NAME = click.argument("name", metavar="PATH_OR_DECISION", type=options.PATH)
+_NAME = click.argument("name", metavar="PATH_OR_DECISION", type=options.PATH_OR_ID)
 
 
 def _read_states(ctx: click.Context, param: click.Parameter, text: str) -> frozenset[str]:

@@ -179,12 +179,12 @@ def _table(
     ]
     labels, width = max(len(row.label) for row in rows), max(map(len, places))
     return [
-        (
-            f"{'>' if row.is_proposed else ' '} {row.label:<{labels}}  {_day(row):<10}  "
+        CandidateLine(
+            head=f"{'>' if row.is_proposed else ' '} {row.label:<{labels}}  {_day(row):<10}  "
             + (f"{place:<{width}}  " if width else ""),
-            f"{row.kind} {row.title}",
-            why.get(row.release_group, ""),
-            [*_releases(row)] if whole else [],
+            name=f"{row.kind} {row.title}",
+            reason=why.get(row.release_group, ""),
+            below=[*_releases(row)] if whole else [],
         )
         for row, place in zip(rows, places, strict=True)
     ]

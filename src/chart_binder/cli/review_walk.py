@@ -12,7 +12,7 @@ from enum import Enum, auto
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 from msgspec.structs import replace
@@ -82,7 +82,13 @@ class _NextStep(Enum):
     LEAVE = auto()
 
 
-_Key = tuple[str, str, Callable[[ReviewCase], _NextStep], object]
+class _Key(NamedTuple):
+    """A key of the walk; it can be used if `usable` is truthy, such as a list of candidates."""
+
+    name: str
+    act: Callable[[ReviewCase], _NextStep]
+    about: str
+    usable: object = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,69 +209,70 @@ class Walk:
         if key not in (keys := self._keys(case)):
             self._print_text("no such key")
             return self._legend(case)
-        return keys[key][2](case)
+        return keys[key].act(case)
 
     def _keys(self, case: ReviewCase) -> dict[str, _Key]:
-        """Return each key with its name, its help, its method, and whether it is of use."""
+        """Return all keys, whether they can be used or not."""
         return self._verdict_keys(case) | self._other_keys(case)
 
     def _verdict_keys(self, case: ReviewCase) -> dict[str, _Key]:
         proposed, has_findings = case.proposal and case.proposal.label, case.rows or case.proposal
         return {
-            "a": ("accept", "the proposal is right: it becomes an override",
-                  self._accept, proposed),
-            "1": ("choose that candidate",
-                  "the candidate of this number is right: an override, too",
-                  self._legend, case.rows),
-            "d": ("first date", "say when it first came out: that becomes an override, too",
-                  self._ask_for_date, case.bundle),
-            "w": ("it came out there",
-                  "say where it first came out, listed or not: its date counts",
-                  self._ask_for_place, case.bundle),
-            "=": ("same performance as",
-                  "name another recording at MusicBrainz of the same performance",
-                  self._ask_for_recording, case.bundle),
-            "r": ("reject", "what is proposed is wrong: asks for the reason and for what is right",
-                  self._reject, has_findings),
-            "k": ("leave open",
-                  "leave it open: out of the queue until evidence, rules or the answer change",
-                  self._keep, True),
-            "x": ("not this recording",
-                  "the file is another recording: not written until its tags name that",
-                  self._not_this_recording, has_findings),
-            "f": ("accept the folder", "accept every proposal in this folder, after a list",
-                  self._accept_folder, proposed),
-            "e": ("accept all with this reason", "accept proposals with this reason, after a list",
-                  self._accept_equal, proposed),
+            "a": _Key("accept", self._accept,
+                      "the proposal is right: it becomes an override", proposed),
+            "1": _Key("choose that candidate", self._legend,
+                      "the candidate with this number is right: it becomes an override", case.rows),
+            "d": _Key("first date", self._ask_for_date,
+                      "give the date when it first came out, as an override", case.bundle),
+            "w": _Key("it came out there", self._ask_for_place,
+                      "name the record on which it first came out, listed or not: its date counts",
+                      case.bundle),
+            "=": _Key("same performance as", self._ask_for_recording,
+                      "name another recording at MusicBrainz of the same performance", case.bundle),
+            "r": _Key("reject", self._reject,
+                      "the proposal is wrong: give the reason, and what is right", has_findings),
+            "k": _Key("leave open", self._keep,
+                      "leave it open, and out of the queue until evidence, rules or the answer"
+                      " change"),
+            "x": _Key("not this recording", self._not_this_recording,
+                      "the file is another recording: its tags stay until they name that one",
+                      has_findings),
+            "f": _Key("accept the folder", self._accept_folder,
+                      "list the proposals in this folder, and accept them all", proposed),
+            "e": _Key("accept all with this reason", self._accept_equal,
+                      "list the proposals with this reason, and accept them all", proposed),
         }  # fmt: skip
 
     def _other_keys(self, case: ReviewCase) -> dict[str, _Key]:
         return {
-            "l": ("let the model look", "ask the model about it now, and store its answer",
-                  self._ask_model, self._has_model and can_be_asked(case)),
-            "m": ("more", "show every candidate and release, and the model's answer",
-                  self._show_everything, True),
-            "p": ("play", "play the file", self._play, self.config.review.player),
-            "b": ("back", "show the previous case again; its verdict stays",
-                  self._back, len(self.shown) > 1),
-            "s": ("skip", "decide nothing now: it stays in the queue", self._skip, True),
-            "t": ("transcript", "show what the model did",
-                  self._transcript, case.record.transcript_id),
-            "o": ("pages", "show the pages of candidates and cited facts, and where to fix them",
-                  self._addresses, case.rows),
-            "u": ("undo", "take back the verdict on this case, else the last one of this walk",
-                  self._undo, self.done),
-            "q": ("quit", "leave: every verdict is stored, and the same command goes on",
-                  self._legend, True),
-            "?": ("keys", "explain the keys", self._explain_keys, True),
+            "l": _Key("let the model look", self._ask_model,
+                      "ask the model about it now, and store its answer",
+                      self._has_model and can_be_asked(case)),
+            "m": _Key("more", self._show_everything,
+                      "show every candidate and release, and the model's answer"),
+            "p": _Key("play", self._play, "play the file", self.config.review.player),
+            "b": _Key("back", self._back,
+                      "show the previous case again; its verdict stays", len(self.shown) > 1),
+            "s": _Key("skip", self._skip, "decide nothing now: it stays in the queue"),
+            "t": _Key("transcript", self._transcript,
+                      "show what the model did", case.record.transcript_id),
+            "o": _Key("pages", self._addresses,
+                      "show the pages of candidates and cited facts, and where to fix them",
+                      case.rows),
+            "u": _Key("undo", self._undo,
+                      "take back the verdict on this case, or else the last one of this walk",
+                      self.done),
+            "q": _Key("quit", self._legend,
+                      "leave: every verdict is stored, and the same command continues"),
+            "?": _Key("keys", self._explain_keys, "explain the keys"),
         }  # fmt: skip
 
     def _usable_keys(self, case: ReviewCase) -> Iterator[tuple[str, str, str]]:
         """Yield the usable keys with their names and help."""
         many = min(len(case.rows), len(KEYS))
-        for key, (name, does, _, is_of_use) in self._keys(case).items():
-            if is_of_use:
-                yield f"1-{many}" if key == "1" and many > 1 else key, name, does
+        for letter, key in self._keys(case).items():
+            if key.usable:
+                yield f"1-{many}" if letter == "1" and many > 1 else letter, key.name, key.about
 
     def _key_lines(self, case: ReviewCase) -> Sequence[str]:
         keys = self._usable_keys(case)
@@ -277,8 +284,8 @@ class Walk:
         return _NextStep.STAY
 
     def _explain_keys(self, case: ReviewCase) -> _NextStep:
-        for key, name, does in self._usable_keys(case):
-            output.print_lines(output.wrap(f"{name}: {does}", f"{key:<4} "))
+        for key, name, about in self._usable_keys(case):
+            output.print_lines(output.wrap(f"{name}: {about}", f"{key:<4} "))
         return _NextStep.STAY
 
     def _keep(self, case: ReviewCase) -> _NextStep:

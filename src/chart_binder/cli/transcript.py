@@ -76,7 +76,7 @@ def _listed_lines(listed: transcripts.ListedRun) -> Iterator[str]:
 
 
 @transcript.command("show")
-@click.argument("name", metavar="FILE_OR_DECISION", type=options.PATH)
+@click.argument("name", metavar="FILE_OR_DECISION", type=options.PATH_OR_ID)
 @options.pass_session
 def show(session: options.Session, name: str) -> None:
     """Print a recorded run as it happened.
@@ -146,7 +146,7 @@ def _outcome_lines(result: AdjudicationResult, recorded: transcripts.RecordedRun
 
 
 @transcript.command("html")
-@click.argument("name", metavar="FILE_OR_DECISION", type=options.PATH)
+@click.argument("name", metavar="FILE_OR_DECISION", type=options.PATH_OR_ID)
 @options.option("-o --out", "Write this file; by default standard output.", type=_FILE)
 @options.pass_session
 def html(session: options.Session, name: str, out: Path | None) -> None:

@@ -341,7 +341,7 @@ _FINDINGS = {state: state.value for state in VerifyState} | {
 
 
 @click.command("undo")
-@click.argument("name", metavar="[RUN_OR_PATH]", required=False, type=options.PATH)
+@click.argument("name", metavar="[RUN_OR_PATH]", required=False, type=options.PATH_OR_ID)
 @options.option("--since WHEN", "All writes since a time: 2026-11-20, 2026-11-20T18:30, 2h.")
 @options.flag("--dry-run", "Only preview what would be put back.")
 @options.flag("--force", "Also put back written keys that were changed since.")
