@@ -1,7 +1,6 @@
 """`canon review walk`: the review queue in a terminal, with a key for each verdict."""
 
 import dataclasses
-import re
 import shlex
 import shutil
 import subprocess
@@ -9,13 +8,12 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
-from msgspec.structs import replace
 
 from chart_binder.cli import options, output
 from chart_binder.cli.override import confirm
@@ -23,13 +21,9 @@ from chart_binder.cli.review_text import ScreenPart, case_lines, case_parts, scr
 from chart_binder.cli.run_events import event_lines
 from chart_binder.cli.terminal import CTRL_D, CTRL_L, read_key
 from chart_binder.config import Config
-from chart_binder.domain.records import now_utc
-from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import CanonError, StoreError, UsageError, counted
 from chart_binder.files import path_text
-from chart_binder.jobs.choices import Lookups, name_records, read_mbid, read_record
-from chart_binder.jobs.named_records import read_first_date
-from chart_binder.jobs.overrides import PersonChoice, VerdictResult, accept, choose, keep, reject
+from chart_binder.jobs.overrides import VerdictResult, accept
 from chart_binder.jobs.review import (
     ReviewCase,
     ask_model,
@@ -42,6 +36,13 @@ from chart_binder.jobs.review import (
     read_case_transcript,
     review_case,
     review_queue,
+)
+from chart_binder.jobs.review_verdicts import (
+    PersonVerdict,
+    VerdictAction,
+    VerdictDesk,
+    is_pasted,
+    require_candidates,
 )
 from chart_binder.jobs.review_words import KEYS, mending_pages
 from chart_binder.jobs.stored_decisions import LazyRun, new_run
@@ -65,13 +66,8 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
 _RECORD = "a candidate's number, or the id or address of a release group or a release"
 _LEAVE_KEYS = frozenset({"q", CTRL_D})
 _PREVIEWED = 10
-_NO_EVIDENCE = (
-    "no id is taken here, because no recording was found: write the recording's id, or the right"
-    " artist and title, into the file's tags, then decide it again (canon decide)"
-)
 _LEAST_LINES = 12
 """A case is shown as on a terminal of at least this many lines."""
-_PASTED = re.compile(r"\S*musicbrainz\.org/([a-z-]+)/\S+", re.IGNORECASE)
 
 
 class _NextStep(Enum):
@@ -116,10 +112,6 @@ class Walk:
     paths: Collection[Path] = ()
     reasons: dict[str, str] = field(default_factory=dict)
     """What a person called wrong with a decision, by its id: the default when asked again."""
-
-    @cached_property
-    def _lookups(self) -> Lookups:
-        return record_lookups(self.config)
 
     def run(self, paths: Collection[Path]) -> int:
         """Show cases until the queue ends or the person leaves. Raises `CanonError`."""
@@ -202,10 +194,10 @@ class Walk:
             return _NextStep.LEAVE
         if key == CTRL_L:
             return self._print_case(case)
-        if key in {*KEYS}:
+        if key in {*KEYS} or is_pasted(key):
             return self._choose(case, key)
         if len(key) > 1:
-            return self._pasted(case, key)
+            return self._print_text("no such key, id or address")
         if key not in (keys := self._keys(case)):
             self._print_text("no such key")
             return self._legend(case)
@@ -289,18 +281,16 @@ class Walk:
         return _NextStep.STAY
 
     def _keep(self, case: ReviewCase) -> _NextStep:
-        return self._record(case, "kept out of the queue", keep(self.store, case))
+        return self._give(case, VerdictAction.KEEP)
 
     def _skip(self, case: ReviewCase) -> _NextStep:
         return self._print_text(f"{path_text(case.path)}: skipped", _NextStep.FORWARD)
 
     def _accept(self, case: ReviewCase) -> _NextStep:
-        if case.proposal is None:
-            raise CanonError("nothing is proposed: press the number of the candidate that is right")
-        return self._record(case, "accepted", accept(self.store, case, self.config.rules))
+        return self._give(case, VerdictAction.ACCEPT)
 
     def _reject(self, case: ReviewCase) -> _NextStep:
-        _require_candidates(case)
+        require_candidates(case)
         earlier = self.reasons.get(case.record.id, "")
         reason = _ask(
             "what is wrong (Ctrl-C: back)" if earlier else "what is wrong (Enter: back)", earlier
@@ -310,20 +300,14 @@ class Walk:
         self.reasons[case.record.id] = reason
 
         def right(text: str) -> _NextStep:
-            return (
-                self._choose(case, text, reason)
-                if text
-                else self._record(case, "rejected", reject(self.store, case, reason))
-            )
+            return self._give(case, VerdictAction.REJECT, text, reason)
 
         question = f"which is right ({_RECORD}; Enter: none of them)"
         return self._ask_until(question, right, "not rejected", takes_none=True)
 
     def _not_this_recording(self, case: ReviewCase) -> _NextStep:
         """Keep a file out of the queue, and unwritten, until its tags name another recording."""
-        _require_candidates(case)
-        result = reject(self.store, case, "the file is not this recording")
-        return self._record(case, "not this recording: correct its tags", result)
+        return self._give(case, VerdictAction.NOT_THIS)
 
     def _accept_folder(self, case: ReviewCase) -> _NextStep:
         return self._accept_all(case, lambda other_case: other_case.path.parent == case.path.parent)
@@ -388,50 +372,25 @@ class Walk:
         self.again += [(case, False), (self.shown.pop(), True)]
         return _NextStep.FORWARD
 
-    def _choose(
-        self, case: ReviewCase, text: str, reason: str = "", *, there: bool = False
-    ) -> _NextStep:
-        """Take a candidate's number, a label, or the id or address of any record."""
-        label = f"C{text}" if text.isdecimal() else text
-        if re.fullmatch(r"C\d+(\.R\d+)?", label.upper()) and label.upper() not in case.labels.ids:
-            labels = ", ".join(row.label for row in case.rows) or "none"
-            raise CanonError(f"{label}: no such candidate; there is {labels}")
-        crg, rr = read_record(self._lookups.record, case.labels, label)
-        done = f"it came out on {label}" if there else f"{label} is right"
-        return self._save_choice(case, done, PersonChoice(crg, rr), reason, there=there)
-
-    def _pasted(self, case: ReviewCase, text: str) -> _NextStep:
-        """Take an id or an address that was pasted in place of a key."""
-        page = _PASTED.fullmatch(text)
-        if case.bundle is None and (page or MBID.fullmatch(text)):
-            raise CanonError(_NO_EVIDENCE)
-        if page and page[1] == "recording":
-            return self._choose_recording(case, text)
-        if page or MBID.fullmatch(text):
-            return self._choose(case, text)
-        return self._print_text("no such key, id or address")
+    def _choose(self, case: ReviewCase, text: str) -> _NextStep:
+        """Take a candidate's number, or an id or an address that was pasted in place of a key."""
+        return self._give(case, VerdictAction.CHOOSE, text)
 
     def _ask_for_date(self, case: ReviewCase) -> _NextStep:
-        def keep_date(text: str) -> _NextStep:
-            date = read_first_date(text, now_utc())
-            return self._save_choice(case, f"{date} is right", PersonChoice(first_date=date))
-
         question = "when it first came out: YYYY, YYYY-MM or YYYY-MM-DD (Enter: back)"
-        return self._ask_until(question, keep_date, "no date is stored")
+        return self._ask_until(
+            question, partial(self._give, case, VerdictAction.DATE), "no date is stored"
+        )
 
     def _ask_for_place(self, case: ReviewCase) -> _NextStep:
         question = f"where it first came out ({_RECORD}; Enter: back)"
-        choose = partial(self._choose, case, there=True)
+        choose = partial(self._give, case, VerdictAction.THERE)
         return self._ask_until(question, choose, "no record is stored")
 
     def _ask_for_recording(self, case: ReviewCase) -> _NextStep:
         question = "the id or address of the recording that is the same (Enter: back)"
-        choose = partial(self._choose_recording, case)
+        choose = partial(self._give, case, VerdictAction.SAME)
         return self._ask_until(question, choose, "no recording is stored")
-
-    def _choose_recording(self, case: ReviewCase, text: str) -> _NextStep:
-        same = read_mbid(text, "recording")
-        return self._save_choice(case, f"it is the same as {same}", PersonChoice(same_as=same))
 
     def _ask_until(
         self,
@@ -451,19 +410,12 @@ class Walk:
                 self._print_text(str(error))
         return self._print_text(otherwise)
 
-    def _save_choice(
-        self,
-        case: ReviewCase,
-        done: str,
-        named: PersonChoice,
-        reason: str = "",
-        *,
-        there: bool = False,
+    def _give(
+        self, case: ReviewCase, action: VerdictAction, text: str = "", reason: str = ""
     ) -> _NextStep:
-        """Store what a person says is right; show first what the evidence lacks."""
-        choice, notes = name_records(self._lookups, case.bundle, named, confirm, there=there)
-        ruled = choose(self.store, case, choice, reason, self.config.rules)
-        return self._record(case, done, replace(ruled, notes=(*notes, *ruled.notes)))
+        """Save a verdict; show first what the evidence lacks."""
+        desk = VerdictDesk(self.store, self.config.rules, record_lookups(self.config), confirm)
+        return self._record(case, *desk.give(case, PersonVerdict(action, text, reason)))
 
     @property
     def _has_model(self) -> bool:
@@ -541,12 +493,6 @@ class Walk:
 def _print_step(event: AnyEvent) -> None:
     if isinstance(event, StepEvent | ReadingEvent | ResultEvent):
         output.print_lines(event_lines(event))
-
-
-def _require_candidates(case: ReviewCase) -> None:
-    """Raise `CanonError` if no candidate was found."""
-    if not (case.rows or case.proposal):
-        raise CanonError("no candidate was found: k keeps it out of the queue, s skips it")
 
 
 def _ask(question: str, default: str = "") -> str | None:
