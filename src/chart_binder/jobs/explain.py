@@ -20,6 +20,9 @@ from chart_binder.rules.premiere import apply_rules
 from chart_binder.rules.recordings import sorted_recordings
 from chart_binder.rules.representative import first_by_content
 
+_LONGEST_REASON = 200
+WITH_FACTS = ", with the verified facts in"
+
 
 class DateSource(msgspec.Struct, frozen=True):
     """A date with the release that has it, if it is not the release group's own date."""
@@ -125,10 +128,6 @@ def _source(when: PartialDate, releases: Sequence[Release]) -> DateSource:
         said=" ".join(filter(None, parts)),
         others=len(releases) - 1,
     )
-
-
-_LONGEST_REASON = 200
-WITH_FACTS = ", with the verified facts in"
 
 
 def why_not(case: Case, rules_config: RulesConfig) -> tuple[Rival, ...]:

@@ -1,12 +1,13 @@
 """Gather evidence for files: from MusicBrainz, by their tags, or from the store."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from chart_binder.audio.open_file import no_audio
+from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.records import DecisionRecord
 from chart_binder.domain.tags import TrackTags
@@ -19,22 +20,19 @@ from chart_binder.errors import (
 )
 from chart_binder.jobs.stored_decisions import bundle_with_tags, path_bytes
 from chart_binder.react.conversation import wrap_plugin_errors
+from chart_binder.rules.decide import decide
+from chart_binder.rules.missing_original import needs_siblings
 
 if TYPE_CHECKING:
     from chart_binder.musicbrainz.source import MusicBrainzSource
     from chart_binder.store import Store
 
-from collections.abc import Callable
-from typing import TypeAlias, TypeVar
-
-from chart_binder.config import RulesConfig
-from chart_binder.rules.decide import decide
-from chart_binder.rules.missing_original import needs_siblings
-
 T = TypeVar("T")
 EvidenceLookup: TypeAlias = Callable[[Path], EvidenceBundle]
 MAX_FAILED_LOOKUPS = 3
 """Failed look-ups in a row, each after tries of its own, after which no more are made."""
+NOT_NEEDED = "not looked up: the rules need none"
+_NEVER = "not looked up: [musicbrainz] siblings is never"
 _GIVEN_UP = "{count} look-ups in a row had failed, so no more were made: {last}"
 
 
@@ -62,10 +60,6 @@ class SiblingNeed:
         if bundle.siblings == "looked_up":
             return bundle
         return bundle.noting_siblings(_NEVER if self.when == "never" else NOT_NEEDED)
-
-
-NOT_NEEDED = "not looked up: the rules need none"
-_NEVER = "not looked up: [musicbrainz] siblings is never"
 
 
 def limited_lookup(
