@@ -133,7 +133,7 @@ BY_OTHERS, BY_QUEEN, BY_VARIOUS, OPERA = (
 _MOON = OTHER_WORLDS[0]["recording_candidates"][0]["rg_candidates"][0]
 OF_OTHERS = f"--rr={_MOON['releases'][0]['mb_release_id']}"
 UNRELATED = "has nothing to do with the recording 'Queen - Bohemian Rhapsody'"
-UNCHECKED = "whether it has to do with the recording was not checked"
+UNCHECKED = "it was not checked whether it has to do with the recording"
 
 
 GROUPS: list[tuple[tuple[str, ...], int, str]] = [

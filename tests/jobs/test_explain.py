@@ -124,7 +124,7 @@ def test_each_date_names_its_release() -> None:
     (album, single) = appearances(
         evidence("A album 1974-11@DE 1974@US 1974-11@GB 1980 1974-10/promo; S single group:1975")
     )
-    assert [(item.date, item.release, item.said, item.others) for item in album.sources] == [
+    assert [(item.date, item.release, item.description, item.others) for item in album.sources] == [
         ("1974", "A.2", "US", 0), ("1974-11", "A.1", "DE", 1),
     ]  # fmt: skip
     assert [(item.date, item.status) for item in album.aside] == [("1974-10", "Promotion")]

@@ -421,4 +421,4 @@ def _source(source: DateSource) -> str:
     if source.release is None:
         return "the date of the group, because no release of it is listed"
     remainder = f" (and {source.others} more of that date)" if source.others else ""
-    return f"{source.said or 'a release of unknown country and label'}{remainder}"
+    return f"{source.description or 'a release of unknown country and label'}{remainder}"

@@ -12,7 +12,7 @@ from chart_binder.cli import options, output
 from chart_binder.domain.records import DecisionRecord, UnreadDecision
 from chart_binder.errors import CanonError
 from chart_binder.files import path_text
-from chart_binder.jobs.decision import NOT_ATTEMPTED, Decision, State
+from chart_binder.jobs.decision import FAILED_STATES, Decision, State
 from chart_binder.jobs.drift import Drift, DriftState
 from chart_binder.jobs.journal import FieldChange
 from chart_binder.jobs.stored_decisions import current_decisions, path_bytes, path_from_bytes
@@ -23,7 +23,7 @@ from chart_binder.wiring import store_url
 _STATUS = {DriftState.DIFFERS: 3, DriftState.FAILED: 1}
 _GONE = "gone"
 _DATE = "first release"
-_WORDS = {str(name): str(name) for name in (*DriftState, *NOT_ATTEMPTED, _GONE)} | {
+_WORDS = {str(name): str(name) for name in (*DriftState, *FAILED_STATES, _GONE)} | {
     State.ERROR: "never decided, for an error"
 }
 

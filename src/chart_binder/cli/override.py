@@ -197,7 +197,7 @@ def _override_for(
     if bundle is None:
         return record, notes
     if named.crg_mbid:
-        named_records.require_home(bundle, named.crg_mbid, named.rr_mbid)
+        named_records.require_same_group(bundle, named.crg_mbid, named.rr_mbid)
     try:
         track = wiring.placed_recording(session.config, bundle, record)
     except LookupFailedError:  # a note says so already

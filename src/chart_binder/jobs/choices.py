@@ -61,9 +61,9 @@ def name_records(
         notes += _check_date(widened, named, None if yes or force else confirm)
     if bundle and named.crg_mbid and not force:
         crg, rr = named.crg_mbid, named.rr_mbid
-        notes = (*notes, *named_records.require_home(bundle, crg, rr, lookups.record))
+        notes = (*notes, *named_records.require_same_group(bundle, crg, rr, lookups.record))
     if there and named.crg_mbid and not named.first_date:
-        date = named_records.date_there(bundle, named.crg_mbid, named.rr_mbid, lookups.record)
+        date = named_records.date_on_group(bundle, named.crg_mbid, named.rr_mbid, lookups.record)
         named = msgspec.structs.replace(named, first_date=date)
     return named, notes
 
@@ -85,7 +85,7 @@ def date_of_new_group(lookups: Lookups, bundle: EvidenceBundle, named: PersonCho
     if named.crg_mbid is None or named.crg_mbid in groups:
         return None
     try:
-        date = named_records.date_there(bundle, named.crg_mbid, named.rr_mbid, lookups.record)
+        date = named_records.date_on_group(bundle, named.crg_mbid, named.rr_mbid, lookups.record)
     except CanonError:  # it has no date, or cannot be looked up, as a note says
         return None
     is_later = named_records.why_doubtful(bundle, date, named.recording_mbid)
@@ -169,8 +169,8 @@ def read_record(look_up: RecordLookup, labels: Labels, text: str) -> tuple[str, 
         if is_release:
             raise
         return mbid, None
-    if record and record.home:
-        return record.home.mb_rg_id, record.mbid
+    if record and record.release_group:
+        return record.release_group.mb_rg_id, record.mbid
     if is_release:
         raise CanonError(_UNKNOWN.format("release", mbid))
     return mbid, None

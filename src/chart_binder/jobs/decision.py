@@ -29,7 +29,7 @@ from chart_binder.rules.first_release import first_release, with_override
 
 _YEAR = re.compile(r"[0-9]{4}(?![0-9])")
 _NOT_A_WORD = re.compile(r"[^\w-]+")
-_DOUBTS = ("contradiction", "evidence")
+_CONTRADICTION_CHECKS = ("contradiction", "evidence")
 """Checks of an answer that fail if something contradicts its facts."""
 _BY_NAME = "only the file's name says which recording it is"
 
@@ -45,9 +45,10 @@ class State(StrEnum):
     ERROR = "error"
 
 
-NOT_ATTEMPTED = (State.UNMATCHED, State.UNREADABLE, State.ERROR)
-"""The states in which there was no evidence to decide on, or it was not looked into to its end."""
+FAILED_STATES = (State.UNMATCHED, State.UNREADABLE, State.ERROR)
+"""The states of files without evidence, and of those whose evidence could not be decided on."""
 WAITING_STATES = (State.REVIEW, State.UNDECIDED, State.UNMATCHED, State.UNREADABLE)
+"""The states of files that wait for a person."""
 EXIT_STATUS = dict.fromkeys(WAITING_STATES, 3) | {State.DECIDED: 0, State.ERROR: 1}
 """The exit status of a command that decided one file."""
 
@@ -61,7 +62,7 @@ def read_states(text: str, allowed: Collection[str] = tuple(State)) -> frozenset
 
 
 class Cause(StrEnum):
-    """Why nothing was decided: what to look at, and whether another try may help."""
+    """Why nothing was decided; `advice_for` tells what a person can do about it."""
 
     FILE = "file"
     UNIDENTIFIED = "unidentified"
@@ -92,12 +93,12 @@ _ADVICE = {
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """The decision on one recording, by rules, the adjudicator or a person, or none.
+    """The decision of the rules, the adjudicator or a person on one recording, or its absence.
 
     `error` says why the state is `error`, `rationale` why it is `unmatched` or `unreadable`.
     `artist` and `title` come from the evidence, else from the file's tags. `hint` says why no model
-    was asked about an open case, or did not answer about one that a person dated. `missing_facts`
-    are the `questions` as sentences.
+    was asked about an open case, or why it did not answer, if a person gave the first date.
+    `missing_facts` are the `questions` as sentences.
     """
 
     state: State
@@ -124,7 +125,7 @@ class Decision(msgspec.Struct, frozen=True):
     hint: str | msgspec.UnsetType = UNSET
     siblings: SiblingLookup | None = None
     overruled_at: str | msgspec.UnsetType = UNSET
-    """When the override was set that it follows, if a person said anything."""
+    """The time at which the override was set that the decision follows, if there is one."""
     year_answer: AdjudicationResult | msgspec.UnsetType = UNSET
     """The answer of a model that was asked for the year alone, because the group was decided."""
 
@@ -135,13 +136,13 @@ class Decision(msgspec.Struct, frozen=True):
 
     @property
     def failure(self) -> str:
-        """Why nothing could be decided; empty for other states."""
-        return (self.error or self.rationale or NO_REASON) if self.state in NOT_ATTEMPTED else ""
+        """Why the state is one of `FAILED_STATES`; empty for other states."""
+        return (self.error or self.rationale or NO_REASON) if self.state in FAILED_STATES else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A decision with evidence and the rules' verdict, or with the tags if there is no evidence."""
+    """A decision with evidence and the rules' verdict; without evidence, with the tags."""
 
     decision: Decision
     bundle: EvidenceBundle | None = None
@@ -168,7 +169,7 @@ StageSeconds = Mapping[Stage, float]
 class FileCase:
     """A file, or a bundle from standard input (`is_given`), with its case so far.
 
-    `status_before` is the file's status before its tags were read.
+    `status_before` has the size and time of the file from before its tags were read.
     """
 
     path: Path
@@ -188,8 +189,8 @@ class FileOutcome:
     """The decision on a file, or on a bundle from standard input (`is_given`).
 
     `stored` are the records to save. If it `is_resumed`, an earlier run decided it. If it
-    `is_answered_before`, an earlier answer to the same evidence was used. If it `is_unsaved`, an
-    earlier decision stays the latest one.
+    `is_answered_before`, an earlier answer to the same evidence was used. If it `is_unsaved`, the
+    decision is not saved, because an earlier one stays the latest.
     """
 
     path: Path
@@ -204,9 +205,9 @@ class FileOutcome:
 
 
 def completed_case(case: Case, rules: RulesConfig, dated_by: EvidenceBundle | None = None) -> Case:
-    """Return a case whose decision has its trace, its first release and the names in it.
+    """Return a case whose decision has a trace, a first release, and names.
 
-    The first release is that of the evidence `dated_by`, by default the evidence of the case.
+    `dated_by` is the evidence for the first release, by default the evidence of the case.
     """
     decision, bundle, verdict = case.decision, case.bundle, case.verdict
     assert bundle is not None
@@ -254,14 +255,14 @@ def _with_names(decision: Decision, bundle: EvidenceBundle) -> Decision:
 def _first_release(
     decision: Decision, bundle: EvidenceBundle, verdict: Verdict, rules: RulesConfig
 ) -> FirstRelease | None:
-    """Return the first release, also by verified facts that nothing contradicts."""
+    """Return the first release; verified facts count unless something contradicts them."""
     result = decision.model_answer
-    is_taken = not decision.year_answer or decision.year_answer.is_accepted
+    may_date = not decision.year_answer or decision.year_answer.is_accepted
     first = first_release(bundle, verdict, rules)
     is_doubted = result and any(
-        not check.passed and check.name in _DOUBTS for check in result.checks
+        not check.passed and check.name in _CONTRADICTION_CHECKS for check in result.checks
     )
-    if result and is_taken and not is_doubted:
+    if result and may_date and not is_doubted:
         first = first_by_facts(bundle, first, result, rules)
     if first and bundle.is_named_by_file and decision.state is not State.DECIDED:
         return replace(first, year_certain=False, because=_BY_NAME)
@@ -276,13 +277,13 @@ def first_by_facts(
     *,
     are_accepted: bool = False,
 ) -> FirstRelease | None:
-    """Return the first release as the verified facts of an answer change it.
+    """Return the first release after the verified facts of an answer were applied.
 
-    A fact needs enough sources, unless a person accepted it.
+    A fact needs enough sources, unless a person accepted the facts (`are_accepted`).
     """
     if not any(fact.verified for fact in result.facts):
         return first
-    from chart_binder.llm.open_case import with_facts  # compiles 0.1 s of expressions
+    from chart_binder.llm.open_case import with_facts  # its regular expressions compile for 0.1 s
 
     patched = with_facts(bundle, result.facts, rules, are_accepted=are_accepted)
     if patched is bundle:
@@ -309,5 +310,5 @@ def year_of(artifact: Artifact | None) -> int | None:
 
 
 def advice_for(cause: Cause | msgspec.UnsetType | None) -> str:
-    """Return what a user can do about an error of this cause, as half a sentence."""
+    """Return what a user can do about an error with this cause, as part of a sentence."""
     return _ADVICE[cause] if isinstance(cause, Cause) else _TRY_AGAIN

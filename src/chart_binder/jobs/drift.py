@@ -10,13 +10,13 @@ from chart_binder.domain.records import DecisionRecord, UnreadDecision
 from chart_binder.errors import DamagedRecordError
 from chart_binder.jobs.batch import Album, Worker
 from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck, is_answer
-from chart_binder.jobs.decision import NOT_ATTEMPTED, Cause, Decision, FileOutcome, State
+from chart_binder.jobs.decision import FAILED_STATES, Cause, Decision, FileOutcome, State
 from chart_binder.jobs.stored_decisions import bundle_with_tags, earlier_decision, read_decision
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
 
-_OPEN = (*NOT_ATTEMPTED, State.UNDECIDED)
+_OPEN = (*FAILED_STATES, State.UNDECIDED)
 
 
 class DriftCause(StrEnum):
@@ -78,7 +78,7 @@ class DriftCheck:
         try:
             _, resumed = self.resume.check_file(path, latest)
             if resumed:
-                has_none = resumed.decision.state in NOT_ATTEMPTED
+                has_none = resumed.decision.state in FAILED_STATES
                 state = DriftState.NEVER if has_none else DriftState.UNCHANGED
                 return replace(stored, state=state, before=resumed.decision)
             stored = replace(stored, before=read_decision(record) if record else None)
@@ -90,7 +90,7 @@ class DriftCheck:
         if outcome.decision.state is not State.ERROR:
             return self._compare(stored, outcome)
         has_none = outcome.decision.cause is Cause.NOT_LOOKED_UP
-        if has_none and stored.before and stored.before.state in NOT_ATTEMPTED:
+        if has_none and stored.before and stored.before.state in FAILED_STATES:
             return replace(stored, state=DriftState.NEVER)
         problems = dict.fromkeys(filter(None, (stored.why, outcome.decision.failure)))
         return replace(stored, state=DriftState.FAILED, why="; ".join(problems))

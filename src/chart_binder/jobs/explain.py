@@ -1,4 +1,4 @@
-"""Explain a decision: appearances of candidates, the lead window, and why each other one lost."""
+"""Explain a decision: where the recording appeared, the lead window, why candidates lost."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -30,9 +30,10 @@ class DateSource(msgspec.Struct, frozen=True):
     date: str
     release: ReleaseId | None = None
     status: str | None = None
-    said: str = ""
+    description: str = msgspec.field(default="", name="said")
     """The release in words, as far as known: `GB EMI EMI 2375 7" Vinyl`."""
     others: int = 0
+    """The number of other releases with this date."""
 
 
 class Appearance(msgspec.Struct, frozen=True):
@@ -54,7 +55,8 @@ class Appearance(msgspec.Struct, frozen=True):
 class LeadWindow(msgspec.Struct, frozen=True):
     """The days on which an album must come out for the single to be its lead single.
 
-    Days in `from_` to `to`, if any, are valid whatever the single's day; the others may be.
+    If the date of the single is incomplete, the days from `earliest` to `latest` may be in the
+    window; those from `from_` to `to`, if there are any, are in it for certain.
     """
 
     single: ReleaseGroupId
@@ -95,12 +97,12 @@ def _day(ordinal: int) -> date:
 
 
 def _appearance(candidate: Candidate) -> Appearance:
-    """Return how a candidate appeared; of unofficial releases those without a date come last."""
+    """Return how a candidate appeared; its unofficial releases without a date come last."""
     dates = dict.fromkeys((candidate.since, candidate.by)) if candidate.is_dated else ()
-    together: dict[tuple[PartialDate, str], list[Release]] = {}
+    by_date: dict[tuple[PartialDate, str], list[Release]] = {}
     for unofficial in candidate.unofficial:
-        together.setdefault((unofficial.when, unofficial.standing or ""), []).append(unofficial)
-    keys = sorted(together, key=lambda key: (not key[0].is_known, *map(str, key)))
+        by_date.setdefault((unofficial.when, unofficial.standing or ""), []).append(unofficial)
+    keys = sorted(by_date, key=lambda key: (not key[0].is_known, *map(str, key)))
     return Appearance(
         release_group=candidate.id,
         title=candidate.title,
@@ -114,7 +116,7 @@ def _appearance(candidate: Candidate) -> Appearance:
             else _source(when, [release for release in candidate.official if release.when == when])
             for when in dates
         ),
-        aside=tuple(_source(key[0], together[key]) for key in keys),
+        aside=tuple(_source(key[0], by_date[key]) for key in keys),
     )
 
 
@@ -125,7 +127,7 @@ def _source(when: PartialDate, releases: Sequence[Release]) -> DateSource:
         date=when.text,
         release=shown.mb_release_id,
         status=shown.standing,
-        said=" ".join(filter(None, parts)),
+        description=" ".join(filter(None, parts)),
         others=len(releases) - 1,
     )
 
@@ -133,51 +135,52 @@ def _source(when: PartialDate, releases: Sequence[Release]) -> DateSource:
 def why_not(case: Case, rules_config: RulesConfig) -> tuple[Rival, ...]:
     """Return every candidate that was not chosen, with the reason in one line.
 
-    It lost by the evidence, if that rules it out with the verified facts, or by a model's answer.
+    The rules give the reason if they, with the verified facts, choose the same group or exclude the
+    candidate. Otherwise the model's answer is the reason.
     """
     if case.verdict is None:
         return ()
     result = case.decision.adjudication
     if case.bundle is None or result is None or case.decision.crg_mbid is None:
         return case.verdict.rivals
-    from chart_binder.llm.open_case import weigh_facts  # compiles 0.1 s of expressions
+    from chart_binder.llm.open_case import weigh_facts  # its regular expressions compile for 0.1 s
 
     assert isinstance(case.verdict, Open)  # models are asked about open cases only
     crg = case.decision.crg_mbid
-    again = weigh_facts(case.bundle, result.facts, rules_config).verdict
-    if isinstance(again, Decided) and again.crg == crg:
+    by_facts = weigh_facts(case.bundle, result.facts, rules_config).verdict
+    if isinstance(by_facts, Decided) and by_facts.crg == crg:
         before = {rival.release_group: rival.why_not for rival in case.verdict.rivals}
         return tuple(
             rival
             if before.get(rival.release_group) == rival.why_not
             else replace(rival, why_not=rival.why_not + WITH_FACTS)
-            for rival in again.rivals
+            for rival in by_facts.rivals
         )
     reason = result.rationale or "no reason was given"
     if len(reason) > _LONGEST_REASON:
         reason = f"{reason[:_LONGEST_REASON].rstrip()} ..."
     choice = f"the model chose {_name(case.bundle, crg)}: {reason}"
-    if isinstance(again, Decided):
-        other = _name(case.bundle, again.crg)
-        choice = f"with the verified facts in, {again.crg_rule} gives {other}, but {choice}"
-    return tuple(_by_word(case.bundle, crg, choice, rules_config))
+    if isinstance(by_facts, Decided):
+        group = _name(case.bundle, by_facts.crg)
+        choice = f"with the verified facts in, {by_facts.crg_rule} gives {group}, but {choice}"
+    return tuple(_reasons_by_model(case.bundle, crg, choice, rules_config))
 
 
 def reason_alone(kind: str, why_not: str) -> str:
-    """Return why a candidate was not chosen without its kind and date, which stand beside it."""
+    """Return a reason without the candidate's kind and date, which are shown beside it."""
     return re.sub(rf"^{re.escape(kind)}(?: \([^)]*\))?(?:: |$)", "", why_not)
 
 
-def _by_word(
+def _reasons_by_model(
     bundle: EvidenceBundle, crg: str, choice: str, rules_config: RulesConfig
 ) -> Iterator[Rival]:
     contest = contest_of(bundle, rules_config)
-    running: dict[str, Candidate] = {candidate.id: candidate for candidate in contest.candidates}
+    candidates: dict[str, Candidate] = {candidate.id: candidate for candidate in contest.candidates}
     possible = {candidate.id for candidate in apply_rules(contest).possible}
-    chosen = running.get(crg)
+    chosen = candidates.get(crg)
     by_model = {
         name: f"{candidate.kind} ({candidate.when}): {choice}"
-        for name, candidate in running.items()
+        for name, candidate in candidates.items()
         if candidate.counts
         and (
             chosen is None

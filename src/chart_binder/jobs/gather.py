@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 EvidenceLookup: TypeAlias = Callable[[Path], EvidenceBundle]
 MAX_FAILED_LOOKUPS = 3
-"""Failed look-ups in a row, each after tries of its own, after which no more are made."""
+"""After so many failed look-ups in a row, each with its own retries, no more are made."""
 NOT_NEEDED = "not looked up: the rules need none"
 _NEVER = "not looked up: [musicbrainz] siblings is never"
 _GIVEN_UP = "{count} look-ups in a row had failed, so no more were made: {last}"
@@ -38,7 +38,7 @@ _GIVEN_UP = "{count} look-ups in a row had failed, so no more were made: {last}"
 
 @dataclass(frozen=True, slots=True)
 class SiblingNeed:
-    """Tells whether siblings are looked up; `when` is `[musicbrainz] siblings`."""
+    """Decides whether siblings are looked up; `when` is the setting `[musicbrainz] siblings`."""
 
     when: str
     rules: RulesConfig
@@ -63,21 +63,24 @@ class SiblingNeed:
 
 
 def limited_lookup(
-    look_up: Callable[[T], EvidenceBundle], why_not: str = _GIVEN_UP
+    look_up: Callable[[T], EvidenceBundle], problem: str = _GIVEN_UP
 ) -> Callable[[T], EvidenceBundle]:
-    """Return a look-up that, after three failures in a row, raises `why_not` without trying."""
+    """Return a look-up that, after three failures in a row, only raises `LookupFailedError`.
+
+    `problem` is the text of that error, with places for the `count` and the `last` of the failures.
+    """
     failures: list[str] = []
 
     def limited(subject: T) -> EvidenceBundle:
         if len(failures) == MAX_FAILED_LOOKUPS:
-            raise LookupFailedError(why_not.format(count=len(failures), last=failures[-1]))
+            raise LookupFailedError(problem.format(count=len(failures), last=failures[-1]))
         try:
             bundle = look_up(subject)
         except LookupFailedError as error:
             failures.append(str(error))
             raise
         except NothingFoundError:
-            failures.clear()  # that, too, is an answer
+            failures.clear()  # the service did answer
             raise
         failures.clear()
         return bundle
@@ -86,7 +89,7 @@ def limited_lookup(
 
 
 class EvidenceSource(Protocol):
-    """Where the evidence for files comes from."""
+    """A source of evidence for files."""
 
     def of(self, paths: Sequence[Path]) -> EvidenceLookup:
         """Read the files of an album, and return a function that looks up the evidence of each.
@@ -100,7 +103,7 @@ class EvidenceSource(Protocol):
 
 
 def tags_or_error(path: Path) -> TrackTags | CanonError:
-    """Return the tags that identify a file's recording, or why they do not."""
+    """Return the tags that identify a file's recording, or the error if they do not."""
     # Slow to import, and not needed for a decision on an evidence bundle.
     from chart_binder.audio.reading import read_names, require_identity
 
@@ -108,7 +111,7 @@ def tags_or_error(path: Path) -> TrackTags | CanonError:
         return no_audio(path, f"cannot be read: {type(error).__name__}: {error}")
 
     try:
-        with wrap_plugin_errors(unreadable, CanonError):  # the reader of tags is a library
+        with wrap_plugin_errors(unreadable, CanonError):  # a library reads the tags
             tags = read_names(path)
         require_identity(tags, path)
     except CanonError as error:
@@ -118,7 +121,7 @@ def tags_or_error(path: Path) -> TrackTags | CanonError:
 
 @dataclass(frozen=True, slots=True)
 class MusicBrainzEvidence:
-    """Evidence from MusicBrainz by the tags of files, with siblings where there is `need`."""
+    """Evidence from MusicBrainz by the tags of files, with siblings if `need` asks for them."""
 
     source: "MusicBrainzSource"
     need: SiblingNeed
@@ -142,18 +145,18 @@ class MusicBrainzEvidence:
         def gather(tags: TrackTags) -> EvidenceBundle:
             return together()(tags)
 
-        def in_need() -> Iterator[EvidenceBundle]:
+        def bundles_in_need() -> Iterator[EvidenceBundle]:
             for tags in album:
                 try:
                     bundle = gather(tags)
                 except LookupFailedError:
-                    return  # the file's own look-up will fail with it
+                    return  # the look-up of the file itself reports it
                 except CanonError:
                     continue
                 if self.need(bundle):
                     yield bundle
 
-        siblings = cache(lambda: self.source.siblings_together([*in_need()]))
+        siblings = cache(lambda: self.source.siblings_together([*bundles_in_need()]))
 
         def widen(bundle: EvidenceBundle) -> EvidenceBundle:
             return siblings()(bundle)

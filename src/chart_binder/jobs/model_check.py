@@ -1,4 +1,4 @@
-"""The results of model exams, which one file stores for all models, and what they permit.
+"""The results of model exams, stored in one file for all models, and what they permit.
 
 A model is identified by the kind and address of its server, its name, and the model that gives the
 second readings. If the build that the server reports (a digest or a size) differs from that of the
@@ -69,8 +69,8 @@ def find_result(path: Path, config: LLMConfig) -> ExamResult | None:
 
 def save_result(path: Path, result: ExamResult) -> None:
     """Store a result in place of an earlier one of the same model. Raises `FileError`."""
-    others = [earlier for earlier in _read(path) if earlier.model != result.model]
-    content = json.dumps(msgspec.to_builtins([*others, result]), indent=1, ensure_ascii=False)
+    remaining = [earlier for earlier in _read(path) if earlier.model != result.model]
+    content = json.dumps(msgspec.to_builtins([*remaining, result]), indent=1, ensure_ascii=False)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Check the MusicBrainz entities that a person names for an override, and update merged ids."""
+"""Check the MusicBrainz entities that a person names in an override, and update merged ids."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
@@ -11,11 +11,11 @@ from chart_binder.domain.remarks import set_off
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import MBID, EntityKind, ReleaseGroupId, bare_id, spaced_words
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
-from chart_binder.jobs.pipeline import recordings_meant
+from chart_binder.jobs.pipeline import possible_recordings
 from chart_binder.rules.names import is_named, is_various
 from chart_binder.rules.recordings import sorted_recordings
 
-UNCHECKED = "whether {} was not checked: {}"
+UNCHECKED = "it was not checked whether {}: {}"
 ID_KINDS: Mapping[str, EntityKind] = {
     "recording_mbid": "recording",
     "crg_mbid": "release-group",
@@ -32,7 +32,9 @@ def read_first_date(text: str, today: str) -> str:
 
     Raises `UsageError` if the text is not such a date, or the date is not from 1860 to `today`.
     """
-    from chart_binder.domain.dates_in_text import read_date  # compiles 0.1 s of expressions
+    from chart_binder.domain.dates_in_text import (
+        read_date,
+    )  # its regular expressions compile for 0.1 s
 
     date = None if _BRACKETS.intersection(text) else read_date(text)
     if date is None:
@@ -45,18 +47,19 @@ def read_first_date(text: str, today: str) -> str:
 
 
 def why_doubtful(bundle: EvidenceBundle, date: str, recording: str | None) -> str | None:
-    """Return why a person's date of the first release may be wrong, None if nothing says so.
+    """Return why a person's date of the first release may be wrong, or None.
 
-    Releases of the `recording`, or of every one that may be the file's if it is None, count.
+    Earlier releases of the `recording` and its siblings contradict the date; if `recording` is
+    None, those of every recording that the file may have.
     """
     first = PartialDate.parse(date)
     if first.last < _FIRST_PLAYED.first:
         return f"{date} is before 1877, when a recording could first be played"
     listed = [
         (release.when, group)
-        for one in sorted_recordings(bundle).possible
-        if one.is_sibling or recording in (None, bare_id(one.mb_recording_id))
-        for group in one.groups
+        for candidate in sorted_recordings(bundle).possible
+        if candidate.is_sibling or recording in (None, bare_id(candidate.mb_recording_id))
+        for group in candidate.groups
         for release in group.editions
         if release.is_official and release.when.is_known and release.when.last < first.first
     ]
@@ -68,7 +71,7 @@ def why_doubtful(bundle: EvidenceBundle, date: str, recording: str | None) -> st
 
 
 class NamedRecord(msgspec.Struct, frozen=True):
-    """An entity as MusicBrainz has it now; `home` is the release group of a release."""
+    """An entity as MusicBrainz has it now; a release has its `release_group`."""
 
     kind: EntityKind
     mbid: str
@@ -77,7 +80,7 @@ class NamedRecord(msgspec.Struct, frozen=True):
     about: str = ""
     """Further details, such as the comment, length, type, country and date."""
     date: str | None = None
-    home: ReleaseGroup | None = None
+    release_group: ReleaseGroup | None = None
 
     @property
     def name(self) -> str:
@@ -92,32 +95,32 @@ RecordLookup = Callable[[EntityKind, str], NamedRecord | None]
 """Returns an entity, or None if MusicBrainz does not have it; raises `LookupFailedError`."""
 
 
-def require_home(
+def require_same_group(
     bundle: EvidenceBundle, crg: str, rr: str | None, look_up: RecordLookup | None = None
 ) -> Sequence[str]:
-    """Check that a release is in a release group; return a remark if that could not be looked up.
+    """Raise `CanonError` if a release is not in a release group.
 
-    Raises `CanonError` if the release is in another group.
+    If that cannot be looked up, return a remark that says so.
     """
     if rr is None:
         return ()
-    release, wanted = bare_id(rr), bare_id(crg)
-    homes = [group for group in bundle.groups if release in release_ids([group])]
-    if not homes and look_up:
+    release, named = bare_id(rr), bare_id(crg)
+    groups = [group for group in bundle.groups if release in release_ids([group])]
+    if not groups and look_up:
         try:
             record = look_up("release", release)
         except LookupFailedError as error:
             return [UNCHECKED.format("the release is of that release group", error)]
-        homes = [record.home] if record and record.home else []
-    ids = [bare_id(group.mb_rg_id) for group in homes]
-    if ids and wanted not in ids:
-        titles = {bare_id(group.mb_rg_id): group.title for group in (*bundle.groups, *homes)}
-        home, named = (
-            f"{mbid} {titles[mbid]!r}" if titles.get(mbid) else mbid for mbid in (ids[0], wanted)
+        groups = [record.release_group] if record and record.release_group else []
+    ids = [bare_id(group.mb_rg_id) for group in groups]
+    if ids and named not in ids:
+        titles = {bare_id(group.mb_rg_id): group.title for group in (*bundle.groups, *groups)}
+        actual_text, named_text = (
+            f"{mbid} {titles[mbid]!r}" if titles.get(mbid) else mbid for mbid in (ids[0], named)
         )
         raise CanonError(
-            f"release {release} is of release group {home}, not of {named}: name the two that go"
-            " together, or no release, and the rules choose one"
+            f"release {release} is of release group {actual_text}, not of {named_text}: name two"
+            " that go together, or no release, and the rules choose one"
             f"{'; --force stores it anyway' if look_up else ''}"
         )
     return ()
@@ -129,9 +132,9 @@ def release_ids(groups: Sequence[ReleaseGroup]) -> set[str]:
 
 
 def listed_ids(bundle: EvidenceBundle) -> Mapping[EntityKind, set[str]]:
-    """Return the ids in evidence, by what they are of."""
+    """Return the ids in the evidence by the kind of entity."""
     return {
-        "recording": {bare_id(one.mb_recording_id) for one in bundle.recording_candidates},
+        "recording": {bare_id(item.mb_recording_id) for item in bundle.recording_candidates},
         "release-group": {bare_id(group.mb_rg_id) for group in bundle.groups},
         "release": release_ids(bundle.groups),
     }
@@ -164,10 +167,10 @@ def why_unrelated(bundle: EvidenceBundle, record: NamedRecord) -> str | None:
     )
 
 
-def date_there(
+def date_on_group(
     bundle: EvidenceBundle | None, crg: str, rr: str | None, look_up: RecordLookup
 ) -> str:
-    """Return the date on which a recording came out on a release group, or on a release of it.
+    """Return the date on which a recording came out on a release group, or on its release `rr`.
 
     Raises `CanonError` if no date is known, and `LookupFailedError`.
     """
@@ -194,22 +197,22 @@ CurrentId = Callable[[EntityKind, str], str]
 
 
 def current_ids(
-    named: Mapping[str, str], bundle: EvidenceBundle | None, current_id: CurrentId | None
+    ids: Mapping[str, str], bundle: EvidenceBundle | None, current_id: CurrentId | None
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the present ids by the field of an override, and a note on each merged id.
+    """Return the present ids, and a note on each merged id; `ids` are by the override's field.
 
-    Ids in the evidence are not looked up. Without `current_id`, or if a look-up fails, all ids stay
-    as they are; a note tells of the failure.
+    Ids in the evidence are not looked up. Without `current_id`, or if a look-up fails, no id
+    changes; a note tells of the failure.
     """
     in_evidence = set(map(bare_id, bundle.all_ids.ids)) if bundle else set()
-    current = {**named}
+    current = {**ids}
     try:
-        for field, mbid in named.items():
+        for field, mbid in ids.items():
             if current_id and MBID.fullmatch(mbid) and bare_id(mbid) not in in_evidence:
                 current[field] = current_id(ID_KINDS[field], mbid)
     except LookupFailedError as error:
-        return {**named}, (UNCHECKED.format("an id was merged into another", error),)
-    merged = ((field, mbid) for field, mbid in named.items() if current[field] != mbid)
+        return {**ids}, (UNCHECKED.format("an id was merged into another", error),)
+    merged = ((field, mbid) for field, mbid in ids.items() if current[field] != mbid)
     notes = (
         f"{ID_KINDS[field].replace('-', ' ')} {mbid} is now {current[field]}"
         for field, mbid in merged
@@ -227,8 +230,8 @@ def with_current_ids(
 
 def named_ids(override: msgspec.Struct) -> dict[str, str]:
     """Return the ids in an override, or in a value with the same fields, by field."""
-    ids = {field: getattr(override, field) for field in ID_KINDS}
-    return {field: mbid for field, mbid in ids.items() if mbid}
+    values = msgspec.structs.asdict(override)
+    return {field: values[field] for field in ID_KINDS if values[field]}
 
 
 SongTitles: TypeAlias = frozenset[frozenset[str]]
@@ -243,6 +246,7 @@ def songs_in(bundle: EvidenceBundle) -> SongTitles:
 
 
 def _words(title: str) -> frozenset[str]:
+    """Return the words of a title without its remarks, or all words if it is only remarks."""
     words = frozenset(spaced_words(title).split())
     return words.difference(spaced_words(set_off(title)).split()) or words
 
@@ -252,13 +256,13 @@ def merged_override(
     overrides: Iterable[OverrideRecord],
     songs_of: Callable[[OverrideRecord], SongTitles],
     current_id: CurrentId,
-    known_id: CurrentId,
+    cached_id: CurrentId,
 ) -> OverrideRecord | None:
     """Return the newest override for a recording that was merged with a recording of the evidence.
 
-    The recordings of overrides are looked up if the evidence does not have them, but has the
-    release group or the song, or if the song of the override is unknown. `known_id` may use older
-    answers than `current_id`; it finds an outdated id in the evidence. Raises `LookupFailedError`.
+    The recording of an override is looked up if the evidence lacks it, but has the release group
+    or the song, or if the song of the override is unknown. `cached_id` finds an outdated id in the
+    evidence; it may use older answers than `current_id`. Raises `LookupFailedError`.
     """
     in_evidence, songs = set(map(bare_id, bundle.all_ids.ids)), songs_in(bundle)
     suspects = {
@@ -269,8 +273,8 @@ def merged_override(
     }
     if not suspects:
         return None
-    ids = recordings_meant(bundle)
+    ids = possible_recordings(bundle)
     if ids.isdisjoint(suspects):
-        ids = {known_id("recording", mbid) for mbid in ids if MBID.fullmatch(mbid)}
+        ids = {cached_id("recording", mbid) for mbid in ids if MBID.fullmatch(mbid)}
     matches = [suspects[mbid] for mbid in ids & suspects.keys()]
     return max(matches, key=lambda override: override.set_at_utc, default=None)

@@ -30,7 +30,7 @@ from chart_binder.domain.vocabulary import (
 )
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.jobs.decision import State
-from chart_binder.jobs.named_records import release_ids, require_home
+from chart_binder.jobs.named_records import release_ids, require_same_group
 from chart_binder.jobs.pipeline import override_for
 from chart_binder.jobs.review import ReviewCase, override_removed, proposed_date, same_evidence
 from chart_binder.jobs.stored_decisions import read_decision, stored_bundle
@@ -155,7 +155,7 @@ def reject(
         )
     override = _new_override(store, case, choice, reason)
     if case.bundle:
-        require_home(case.bundle, crg, choice.rr_mbid)
+        require_same_group(case.bundle, crg, choice.rr_mbid)
     result = _save(
         store, case, VerdictKind.REJECT, reason, override, replaces=replaces, is_dry=is_dry
     )

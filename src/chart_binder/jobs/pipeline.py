@@ -1,10 +1,10 @@
-"""The one way from a file to a stored decision, which every command that decides takes.
+"""The only way from a file to a stored decision; every command that decides uses it.
 
     read tags -> gather -> decide by rules -> adjudicate -> store -> write
 
 `gather` has the first two stages, `write_albums` the last. The others are functions here: each
-takes the `Pipeline`, which holds what they work with, and a value, and returns the next value. A
-failure becomes a decision in `attempt`, and nowhere else.
+takes a value and the `Pipeline` with the rules, the adjudicator, the overrides and the source of
+evidence, and returns the next value. Only `attempt` turns a failure into a decision.
 """
 
 import dataclasses
@@ -66,8 +66,8 @@ if TYPE_CHECKING:
 INDETERMINATE = "INDETERMINATE"
 LLM_ADJUDICATION = "LLM_ADJUDICATION"
 
-_NAMED = "no model is asked about a file that only its name identifies: give it tags"
-_NO_RUN = (
+_NAMED_BY_FILE = "no model is asked about a file that only its name identifies: give it tags"
+_NO_STORED_ANSWER = (
     "no run of a model on this evidence is stored: `canon decide` asks one and keeps its answer,"
     " `canon explain --again` asks one and keeps none"
 )
@@ -104,7 +104,7 @@ class Adjudicator(Protocol):
 
 
 class OverrideLookup:
-    """The overrides that `read` returns; nothing is looked up about them."""
+    """The overrides that `read` returns; their ids are not looked up."""
 
     def __init__(self, read: Callable[[], Mapping[str, OverrideRecord]] = dict) -> None:
         self.read = read
@@ -112,7 +112,7 @@ class OverrideLookup:
     def of_merged_recording(self, bundle: EvidenceBundle) -> OverrideRecord | None:
         """Return the override for a recording that was merged with one of the evidence.
 
-        Which were merged is not known here, so there is none. Raises `CanonError`.
+        This class looks nothing up, so it returns None. Subclasses may raise `CanonError`.
         """
         del bundle
         return None
@@ -120,10 +120,10 @@ class OverrideLookup:
     def with_current_ids(
         self, override: OverrideRecord, bundle: EvidenceBundle
     ) -> tuple[OverrideRecord, EvidenceBundle]:
-        """Return an override under the ids that MusicBrainz has now, and the evidence for it.
+        """Return an override with the present ids of MusicBrainz, and the evidence for it.
 
-        The evidence gets the recording that the override says is the same performance, and the
-        release group that it names. Here both stay as they are. Raises `CanonError`.
+        The evidence gains the recording that the override calls the same performance, and the
+        release group that it names. This class changes neither. Subclasses may raise `CanonError`.
         """
         return override, bundle
 
@@ -136,7 +136,7 @@ class Pipeline:
     """What the stages work with; `why_not_asked` says why there is no adjudicator.
 
     Without `evidence`, only evidence bundles can be decided. `versions` are stored with decisions.
-    If it `asks_years`, the adjudicator is asked for the year, too, if the group is decided.
+    If it `asks_years`, the adjudicator is also asked about a decided group with an uncertain year.
     """
 
     rules: RulesConfig
@@ -157,7 +157,7 @@ def decide_file(pipeline: Pipeline, path: Path) -> FileCase:
 
 
 def explain_file(pipeline: Pipeline, path: Path, store: "Store") -> FileCase:
-    """Decide a file, but with the stored answer of a model to its evidence instead of a new one."""
+    """Decide a file with the model's stored answer to its evidence instead of a new answer."""
 
     def decide_by_stored_answer() -> Case:
         case = decide_by_rules(pipeline, _gather(pipeline, path))
@@ -168,14 +168,14 @@ def explain_file(pipeline: Pipeline, path: Path, store: "Store") -> FileCase:
         record = current_decision(store, path)
         is_same = record is not None and record.evidence_hash == case.decision.evidence_hash
         answer = read_decision(record).model_answer if record and is_same else None
-        if answer and question:  # one about a group that older rules left open is of no use
+        if answer and question:  # older rules may have asked about the group instead
             is_of_these_rules = record and record.rules_version == pipeline.versions.rules
             return with_year(pipeline, case, question, answer) if is_of_these_rules else case
         if answer:
             return apply_answer(pipeline, case, answer)
         if not needs_adjudicator(pipeline, case):
             return case
-        return dataclasses.replace(case, decision=replace(case.decision, hint=_NO_RUN))
+        return dataclasses.replace(case, decision=replace(case.decision, hint=_NO_STORED_ANSWER))
 
     return file_case(path, decide_by_stored_answer)
 
@@ -193,10 +193,10 @@ def _gather(pipeline: Pipeline, path: Path) -> EvidenceBundle:
     return pipeline.evidence.of([path])(path)
 
 
-def file_case(path: Path, decide_it: Callable[[], Case]) -> FileCase:
-    """Return the case of a file that `decide_it` makes, or why that failed."""
+def file_case(path: Path, make_case: Callable[[], Case]) -> FileCase:
+    """Return a file with the case that `make_case` returns, or with the reason why it failed."""
     status_before = file_status(path)  # before its tags are read
-    return FileCase(path, status_before, with_tags(attempt(decide_it), path))
+    return FileCase(path, status_before, with_tags(attempt(make_case), path))
 
 
 def decide_by_rules(pipeline: Pipeline, bundle: EvidenceBundle) -> Case:
@@ -209,16 +209,16 @@ def decide_by_rules(pipeline: Pipeline, bundle: EvidenceBundle) -> Case:
     is_decided = isinstance(verdict, Decided)
     proposal = verdict if isinstance(verdict, Decided) else verdict.proposal
     by = "override" if ruling else "rules"
-    meant = override.recording_mbid if override else None
-    left_open = State.REVIEW if proposal else State.UNDECIDED
-    hint = _NAMED if bundle.is_named_by_file else pipeline.why_not_asked
+    overridden = override.recording_mbid if override else None
+    open_state = State.REVIEW if proposal else State.UNDECIDED
+    hint = _NAMED_BY_FILE if bundle.is_named_by_file else pipeline.why_not_asked
     is_hint_shown = hint and not (proposal or (override and override.first_date))
     decision = Decision(
-        state=State.DECIDED if is_decided else left_open,
+        state=State.DECIDED if is_decided else open_state,
         decided_by=by if proposal else None,
         crg_mbid=proposal.crg if proposal else None,
         rr_mbid=proposal.rr if proposal else None,
-        recording_mbid=meant or (proposal.recording if proposal else None),
+        recording_mbid=overridden or (proposal.recording if proposal else None),
         crg_rule=proposal.crg_rule if proposal else f"CRG:{INDETERMINATE}",
         rr_rule=proposal.rr_rule if proposal else f"RR:{INDETERMINATE}",
         confidence=1.0 if is_decided else 0.0,
@@ -232,9 +232,9 @@ def decide_by_rules(pipeline: Pipeline, bundle: EvidenceBundle) -> Case:
 
 
 def needs_adjudicator(pipeline: Pipeline, case: Case) -> bool:
-    """Return whether there is an adjudicator to ask about a case.
+    """Return whether there is an adjudicator, and the case is one that it can answer.
 
-    It can neither complete evidence that is cut short nor tell whether a file's name is right.
+    It can neither complete evidence that was cut short nor tell whether a file's name is right.
     """
     is_open = isinstance(case.verdict, Open) and case.verdict.proposal is None
     is_named = case.bundle is not None and case.bundle.is_named_by_file
@@ -250,9 +250,9 @@ def adjudicate(pipeline: Pipeline, case: Case) -> Case:
 
 
 def apply_answer(pipeline: Pipeline, case: Case, result: AdjudicationResult) -> Case:
-    """Decide an open case by an answer to its evidence, and what that brought in.
+    """Decide an open case by an answer, and by the recordings that the answer added.
 
-    Records that an answer brought in date the first release only if it is accepted.
+    The added recordings count for the first release only if the answer is accepted.
     """
     assert case.bundle is not None
     assert isinstance(case.verdict, Open)
@@ -298,7 +298,7 @@ def year_question(pipeline: Pipeline, case: Case) -> Open | None:
 
 
 def ask_year(pipeline: Pipeline, case: Case) -> Case:
-    """Let the adjudicator look for the year of a decided case if that is not certain."""
+    """Let the adjudicator look for the year of a decided case, unless the year is certain."""
     question = year_question(pipeline, case)
     if question is None or pipeline.adjudicator is None or case.bundle is None:
         return case
@@ -309,8 +309,8 @@ def ask_year(pipeline: Pipeline, case: Case) -> Case:
 def with_year(pipeline: Pipeline, case: Case, question: Open, result: AdjudicationResult) -> Case:
     """Return a decided case with an answer about its year.
 
-    If the rules decide for another group with the verified facts in, that group is taken. Records
-    that an answer brought in are added to the evidence only if it is accepted.
+    If the rules choose another group with the verified facts, the decision changes to that group.
+    The recordings that an answer added become evidence only if it is accepted.
     """
     assert case.bundle is not None
     if result.is_accepted and result.crg_mbid != case.decision.crg_mbid:
@@ -323,7 +323,7 @@ def with_year(pipeline: Pipeline, case: Case, question: Open, result: Adjudicati
 
 
 def finish(pipeline: Pipeline, file: FileCase) -> FileOutcome:
-    """Return the outcome of a case; it has records to save if a file was looked up."""
+    """Return the outcome of a case, with the records to save if it is about a file."""
     decision, status = file.case.decision, file.status_before
     is_saved = decision.cause is not Cause.NOT_LOOKED_UP and is_stored(file.path, decision)
     stored = None
@@ -342,14 +342,14 @@ def finish(pipeline: Pipeline, file: FileCase) -> FileOutcome:
 def save(store: "Store", outcomes: Sequence[FileOutcome]) -> Sequence[FileOutcome]:
     """Save outcomes, all or none, and return them as they are in the store. Raises `StoreError`."""
     outcomes = [_with_earlier_decision(store, outcome) for outcome in outcomes]
-    records = [file.stored for file in outcomes if file.stored and not file.is_unsaved]
+    records = [outcome.stored for outcome in outcomes if outcome.stored and not outcome.is_unsaved]
     if records:
         store.decisions.put_all(records)
     return outcomes
 
 
 def _with_earlier_decision(store: "Store", outcome: FileOutcome) -> FileOutcome:
-    """Return an outcome with the earlier decision that stays the latest, if one does."""
+    """Return an outcome, with the file's earlier decision if that stays the latest one."""
     if outcome.stored is None:
         return outcome
     earlier = earlier_decision(store, outcome.stored[0], outcome.decision)
@@ -363,7 +363,7 @@ def _with_earlier_decision(store: "Store", outcome: FileOutcome) -> FileOutcome:
 def save_file(pipeline: Pipeline, file: FileCase, run: LazyRun) -> Case:
     """Save the decision on one file, and return its case as it is in the store.
 
-    If saving fails, the case is an error that says so and holds the decision.
+    If saving fails, the returned case has the state `error`, and the rest of the decision.
     """
     outcome, case = finish(pipeline, file), file.case
     try:
@@ -373,7 +373,7 @@ def save_file(pipeline: Pipeline, file: FileCase, run: LazyRun) -> Case:
             case = dataclasses.replace(case, decision=outcome.decision)
     except errors.StoreError as error:
         failure = case.decision.failure
-        problem = f"{failure}; nor can that be kept" if failure else "decided, not kept"
+        problem = f"{failure}; this cannot be saved" if failure else "decided, but not saved"
         case = failed_case(case, f"{problem}: {error}", Cause.STORE)
     run.counts[case.decision.state] += 1
     return case
@@ -388,11 +388,11 @@ def attempt(make: Callable[[], Case]) -> Case:
         return make()
     except errors.CanonError as error:
         state, cause = next(row for kind, row in _FAILURES.items() if isinstance(error, kind))
-        text = "error" if state is State.ERROR else "rationale"
-        return Case(replace(Decision(state, cause=cause), **{text: str(error)}))
-    except BrokenPipeError:  # nobody reads what is printed meanwhile
+        field = "error" if state is State.ERROR else "rationale"
+        return Case(replace(Decision(state, cause=cause), **{field: str(error)}))
+    except BrokenPipeError:  # the reader of the output has ended
         raise
-    except Exception as error:  # noqa: BLE001 (one item of many: the next must not suffer)
+    except Exception as error:  # noqa: BLE001 (one file of many: the others go on)
         _log.exception("a fault of canon, or of a plug-in")
         problem = f"a fault of canon, or of a plug-in: {type(error).__name__}: {error}"
         return Case(Decision(State.ERROR, error=problem, cause=Cause.FAULT))
@@ -405,7 +405,7 @@ def failed_case(case: Case, error: str | None, cause: Cause | msgspec.UnsetType)
 
 
 def unanswered_case(case: Case, problem: str) -> Case:
-    """Return a case about which no model could be asked: an error, unless a person dated it."""
+    """Return a case that no model could be asked about: an error, unless a person dated it."""
     if case.override and case.override.first_date:
         return dataclasses.replace(case, decision=replace(case.decision, hint=problem))
     return failed_case(case, problem, Cause.MODEL)
@@ -421,7 +421,7 @@ def with_tags(case: Case, path: Path) -> Case:
     """Return a case without evidence with the names in the file's tags, if they can be read."""
     if case.bundle is not None:
         return case
-    from chart_binder.audio.reading import read_tags  # slow, and needed for failures alone
+    from chart_binder.audio.reading import read_tags  # slow, and needed only for failures
 
     try:
         tags = read_tags(path)
@@ -431,15 +431,15 @@ def with_tags(case: Case, path: Path) -> Case:
     return dataclasses.replace(case, decision=decision, artifact=artifact_of(tags))
 
 
-# What a person said.
+# Overrides.
 
 
 def _apply_override(
     overrides: OverrideLookup, bundle: EvidenceBundle
 ) -> tuple[OverrideRecord | None, EvidenceBundle]:
-    """Return the override for the recording of a bundle, and the bundle as that says.
+    """Return the override for the recording of a bundle, and the bundle changed by it.
 
-    A recording that a person added is left out unless the override still says it is the same.
+    A recording that a person added is removed unless the override still calls it the same.
     """
     override = override_for(bundle, overrides.read()) or overrides.of_merged_recording(bundle)
     same_as = override.same_as if override else None
@@ -457,28 +457,28 @@ def _apply_override(
 def override_for(
     bundle: EvidenceBundle,
     overrides: Mapping[str, OverrideRecord],
-    decided: DecisionRecord | None = None,
+    record: DecisionRecord | None = None,
 ) -> OverrideRecord | None:
-    """Return the override for the recording in a bundle, of several that may be meant the newest.
+    """Return the newest override for a recording that a bundle may be about, or None.
 
-    That of the recording that it was `decided` for counts too.
+    An override for the recording in the decision `record` counts, too.
     """
     if not overrides:
         return None
-    ids = recordings_meant(bundle)
-    if decided:
-        ids.add(decided.recording_mbid or "")
-    meant = [overrides[recording] for recording in ids if recording in overrides]
+    ids = possible_recordings(bundle)
+    if record:
+        ids.add(record.recording_mbid or "")
+    matches = [overrides[mbid] for mbid in ids if mbid in overrides]
     return max(
-        meant, key=lambda override: (override.set_at_utc, override.recording_mbid), default=None
+        matches, key=lambda override: (override.set_at_utc, override.recording_mbid), default=None
     )
 
 
-def recordings_meant(bundle: EvidenceBundle) -> set[str]:
+def possible_recordings(bundle: EvidenceBundle) -> set[str]:
     """Return the ids of the recordings that a file may have.
 
-    Those that the rules leave out do not count, nor does one that a person says is the same. That
-    of the file's tags does, because it may have been merged into another.
+    Recordings that the rules exclude or that a person added are not among them. The id in the
+    file's tags is, because that recording may have been merged into another.
     """
     candidates = (
         recording.mb_recording_id

@@ -31,7 +31,7 @@ MAX_ALBUM_FILES = 50
 """Files of one folder that are looked up together; a larger folder is several albums."""
 MAX_MERGED_FILES = 24
 """Files of neighbouring folders that are looked up together: most share an artist's look-ups."""
-_ALBUM_FAILED = "not looked up, for {count} files before it failed"
+_ALBUM_FAILED = "not looked up, because {count} files before it failed"
 
 
 @dataclass(frozen=True, slots=True)
