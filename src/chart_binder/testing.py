@@ -113,7 +113,7 @@ class CannedModel:
     @property
     def result(self) -> dict[str, Any] | None:
         """The result of a complete recording."""
-        return self._recorded.result
+        return self._recorded.result_document
 
     def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:  # noqa: ARG002
         """Return the next recorded reply; raise `TranscriptMismatch`, or `ChatError` as recorded.

@@ -81,7 +81,7 @@ def _mended(url: str, folder: Path, sounds: dict[Path, str]) -> list[str]:
             if audio_hash(file) != sound:
                 findings.append("BAD: audio")
             read_tag_set(file)
-            findings.append(f"a file is {verify(store, file).finding}")
+            findings.append(f"a file is {verify(store, file).state}")
             states = [write.state for write in store.journal.of_path(path_bytes(file))]
             if WriteState.INTENDED in states:
                 findings.append("BAD: journal")

@@ -28,10 +28,10 @@ from chart_binder.jobs.review import (
     ReviewCase,
     find_case,
     is_queue_empty,
+    missing_sources,
     read_case_transcript,
     reasons,
     review_queue,
-    sources_short,
 )
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, saved_run
 from chart_binder.llm.result import AdjudicationResult, Check, Fact, Outcome
@@ -300,16 +300,16 @@ def test_what_needs_one_more_source_says_so(put: Put) -> None:
     )
     for number, (facts, checks, config, text) in enumerate(needs):
         case = put(number, answered(Outcome.REVIEW, *facts, checks=checks))
-        assert sources_short(case, config, RULES) == text
+        assert missing_sources(case, config, RULES) == text
 
 
 def test_each_candidate_says_why_it_leads_or_not(put: Put) -> None:
     case = put("a", left_open())
-    why = [*reasons(case, case.question(RULES)).values()]
+    why = [*reasons(case, case.present_verdict(RULES)).values()]
     assert why[:2] == ["if before 1975-08-23", "if on 1975-08-23 or later"]
     assert why[2].endswith("years later")
     case = put("b", left_open(read_bundle(golden("lead-bohemian"))))
-    why = [*reasons(case, case.question(RULES)).values()]
+    why = [*reasons(case, case.present_verdict(RULES)).values()]
     assert "the rules choose it" in why
     assert any("led to" in text for text in why)
 

@@ -62,7 +62,7 @@ def test_an_answer_of_another_type_is_a_damaged_store(tmp_path: Path, column: st
     with open_store(url_of(path)) as store:
         store.answers.put("key", b"body", 1)
         execute(path, f"UPDATE cached_answers SET {column} = 'text'")
-        with pytest.raises(StoreError, match="is damaged: the answer kept under 'key'") as caught:
+        with pytest.raises(StoreError, match="is damaged: the answer stored under 'key'") as caught:
             store.answers.get("key")
         assert str(path) in str(caught.value)
         store.answers.put("key", b"again", 2)
@@ -115,8 +115,8 @@ def torn(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("make", "reason"), [
-    (under_a_file, "the folder of the store"), (Path.mkdir, "is no file"),
-    (no_database, "no SQLite database"),
+    (under_a_file, "the folder of the store"), (Path.mkdir, "is not a file"),
+    (no_database, "not an SQLite database"),
     (of_another_program, "a database of another program"),
     (of_another_program_with_wal, "a database of another program"),
     (of_views, "a database of another program"),

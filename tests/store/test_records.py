@@ -183,7 +183,7 @@ def test_an_intent_stays_open_until_it_is_done_or_failed(store: Store) -> None:
 
 def test_only_what_is_done_can_be_undone(store: Store) -> None:
     store.journal.intend(write(1))
-    with pytest.raises(StoreError, match="cannot call the write 'write1' undone: it is intended"):
+    with pytest.raises(StoreError, match="cannot mark the write 'write1' as undone: it is intended"):
         store.journal.undone("write1", NOW)
     store.journal.done("write1", NOW)
     store.journal.done("write1", NOW)
@@ -191,7 +191,7 @@ def test_only_what_is_done_can_be_undone(store: Store) -> None:
     store.journal.intend(write(1))
     with pytest.raises(StoreError, match="done: it is undone"):
         store.journal.done("write1", NOW)
-    with pytest.raises(StoreError, match="it is not kept"):
+    with pytest.raises(StoreError, match="it is not stored"):
         store.journal.done("absent", NOW)
 
 
@@ -227,7 +227,7 @@ def test_what_a_model_answered_is_found_by_its_evidence_and_how_it_was_asked(sto
 def test_of_decisions_that_are_put_together_all_are_kept_or_none(store: Store) -> None:
     bad = msgspec.structs.replace(decision(2), trace="a lone surrogate: \udcff")
     both = [(decision(1), EvidenceRecord("hash", b"{}"), None), (bad, None, None)]
-    with pytest.raises(StoreError, match="cannot keep this") as caught:
+    with pytest.raises(StoreError, match="cannot store this") as caught:
         store.decisions.put_all(both)
     assert "\n" not in str(caught.value)
     with pytest.raises(StoreError):

@@ -19,7 +19,7 @@ def test_a_server_that_is_not_there_is_named() -> None:
 
 
 def test_a_database_that_is_not_there_is_named(postgres: Postgres) -> None:
-    assert "make the database" in refusal(postgres.url("absent"))
+    assert "create the database" in refusal(postgres.url("absent"))
 
 
 def test_a_user_whom_the_server_does_not_know_is_refused_without_a_name(

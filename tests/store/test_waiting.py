@@ -29,7 +29,9 @@ def override(crg: str = "group", at: str = LATER) -> OverrideRecord:
 
 def queue(store: Store, *under: bytes) -> list[tuple[str, int, int]]:
     cases = store.waiting.cases(OPEN, under)
-    return [(each.decision.id.removeprefix("decision"), each.files, each.left) for each in cases]
+    return [
+        (each.decision.id.removeprefix("decision"), each.files, each.cases_left) for each in cases
+    ]
 
 
 def test_the_latest_of_each_file_waits_if_it_is_open(store: Store) -> None:
@@ -99,7 +101,7 @@ def test_a_verdict_holds_until_evidence_rules_or_the_answer_change(store: Store)
 
     same = again(2)
     assert queue(store) == []
-    found = store.verdicts.on_the_same(same)
+    found = store.verdicts.on_equal(same)
     assert found is not None
     assert found.decision_id == "decision1"
     others: list[dict[str, str | None]] = [
@@ -108,7 +110,7 @@ def test_a_verdict_holds_until_evidence_rules_or_the_answer_change(store: Store)
     for number, changes in enumerate(others, start=3):
         new = again(number, **changes)
         assert queue(store) == [(str(number), 1, 1)]
-        assert store.verdicts.on_the_same(new) is None
+        assert store.verdicts.on_equal(new) is None
 
 
 def test_an_override_for_the_recording_set_since_settles_it(store: Store) -> None:

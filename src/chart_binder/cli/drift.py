@@ -65,7 +65,7 @@ def _decisions(store: Store, paths: Sequence[str]) -> Iterator[DecisionRecord | 
     """Yield the latest decisions, of all files or of those named. Raises `CanonError`."""
     if not paths:
         unread: list[UnreadDecision] = []
-        yield from store.decisions.iterate(unread=unread.append)
+        yield from store.decisions.iterate(on_unread=unread.append)
         yield from unread
     for name in options.named_paths(paths):
         files = (item.path for item in options.audio_files(name) if isinstance(item, AudioFile))

@@ -231,7 +231,7 @@ def _save(
         again = [*overrides.to_decide_again(store, new)]
         if not is_dry:
             store.overrides.put(new)
-    notes = (*subject.notes, *notes, *overrides.parts_left(new, before), *again)
+    notes = (*subject.notes, *notes, *overrides.unchanged_parts(new, before), *again)
     lines = ["not stored: --dry-run" if is_dry else "stored:"]
     lines += override_lines(new, overrides.OverrideEffect(bundle=subject.bundle))
     if before:

@@ -158,7 +158,7 @@ def list_queue(
                         queued.case.path, review_text.queued_object(queued.case, session.config)
                     )
                 )
-            shown, left = shown + len(album), album[-1].left - 1
+            shown, left = shown + len(album), album[-1].cases_left - 1
         is_whole = states == set(QUEUED)
         unwritten = _list_unwritten(session, store, named, lines) if is_whole else []
     remainder = f", {left} more: --limit 0 lists all" if left and shown == limit else ""
@@ -203,13 +203,13 @@ def show(session: options.Session, name: str, transcript: bool) -> int:
     """
     with session.open_store() as store:
         case = find_case(store, name)
-        rules = case.question(session.config.rules)
+        rules = case.present_verdict(session.config.rules)
         events = read_case_transcript(store, case) if transcript else ()
         override_records = session.overrides
         has_override = is_overridden(case, override_records)
         waits = is_waiting(store, case) and not has_override
         lapsed = override_removed(case, override_records)
-        verdict = None if waits else store.verdicts.on_the_same(case.record)
+        verdict = None if waits else store.verdicts.on_equal(case.record)
     fields = review_text.case_object(case, rules, session.config) | {
         "waits": waits,
         "has_lapsed": lapsed,

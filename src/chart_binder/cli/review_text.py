@@ -256,7 +256,7 @@ def next_call(case: ReviewCase, *, lapsed: bool) -> str:
         is_missing = any(question.kind == "missing_original" for question in questions)
         command = ["review", "choose"]
         verdict = ["--first", "DATE"] if is_missing else ["CANDIDATE"]
-        if case.proposal and (case.proposal.label or case.is_year):
+        if case.proposal and (case.proposal.label or case.proposes_only_date):
             command, verdict = ["review", "accept"], []
     return canon_call(*command, str(case.path), *verdict)
 

@@ -126,8 +126,8 @@ class Walk:
             if self.again:
                 leads = self._show(*self.again.pop())
             elif queued := next(queue, None):
-                total = total or queued.left
-                self.heads[queued.case.record.id] = f"{total - queued.left + 1} of {total}"
+                total = total or queued.cases_left
+                self.heads[queued.case.record.id] = f"{total - queued.cases_left + 1} of {total}"
                 leads = self._show(queued.case)
             elif self._ask_at_end() is _NextStep.LEAVE:
                 break
@@ -172,7 +172,7 @@ class Walk:
 
     def _print_case(self, case: ReviewCase) -> _NextStep:
         """Print a case with its keys, with prose cut to the height of the terminal."""
-        walk_verdict, verdict = self._verdict_on(case), case.question(self.config.rules)
+        walk_verdict, verdict = self._verdict_on(case), case.present_verdict(self.config.rules)
         place = self.heads.get(case.record.id, "again")
         name = f"--- {place}: {path_text(case.path.name)}  [{case.album or NO_ALBUM}]"
         head = ["", output.shortened(output.printable(name), output.terminal_width())]
@@ -346,7 +346,7 @@ class Walk:
 
     def _show_everything(self, case: ReviewCase) -> _NextStep:
         lapsed = override_removed(case, self.store.overrides.all())
-        verdict = case.question(self.config.rules)
+        verdict = case.present_verdict(self.config.rules)
         output.print_lines(case_lines(case, verdict, self.config, lapsed=lapsed, whole=True))
         return self._legend(case)
 
@@ -430,7 +430,7 @@ class Walk:
             rules_and_model(self.config, record=transcripts_folder(), on_event=_print_step),
             overrides=MusicBrainzOverrides(self.config),
             versions=run_versions(self.config, run.run.id),
-            asks_years=case.is_year or llm.ask == "year",
+            asks_years=case.proposes_only_date or llm.ask == "year",
         )
         try:
             decision = ask_model(self.store, case, pipeline, run)
@@ -457,7 +457,7 @@ class Walk:
             output.print_lines([f"{row.label:<4} {page}"])
         sources = (fact.source for fact in (case.result.facts if case.result else ()))
         output.print_lines(f"fact {source}" for source in dict.fromkeys(filter(None, sources)))
-        pages = mending_pages(case, case.question(self.config.rules))
+        pages = mending_pages(case, case.present_verdict(self.config.rules))
         output.print_lines(f"fix at: {page}" for page in pages)
         return self._legend(case)
 

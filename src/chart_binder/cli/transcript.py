@@ -53,7 +53,7 @@ def list_runs(session: options.Session, limit: int) -> int:
 
 def _listed_fields(listed: transcripts.ListedRun) -> dict[str, Any]:
     recorded, decision = listed.recorded, listed.decision
-    run, outcome = recorded.run, recorded.outcome
+    run, outcome = recorded.run, recorded.result
     path = path_from_bytes(decision.path) if decision else None
     return {
         "started_at": run and run.started_at,
@@ -88,8 +88,8 @@ def show(session: options.Session, name: str) -> None:
     recorded = transcripts.find_recording(session.open_store, name)
     for event in recorded.events:
         session.show(event, event_lines(event))
-    if recorded.outcome and not session.as_json:
-        output.print_lines(_outcome_lines(recorded.outcome, recorded))
+    if recorded.result and not session.as_json:
+        output.print_lines(_outcome_lines(recorded.result, recorded))
     if recorded.missing:
         head = f"canon: {path_text(name)}:" if session.as_json else "==="
         output.print_lines([f"{head} {recorded.missing}"], err=session.as_json)
@@ -109,28 +109,30 @@ def replay(session: options.Session, file: Path) -> int:
     result = transcripts.replay(file, LiveRun().on_event if session.shows_run else None)
     differs = _differences(recorded, result)
     compared = recorded.missing or "no result was recorded"
-    if recorded.result is not None:
+    if recorded.result_document is not None:
         compared = f"NOT the same: {', '.join(differs)}" if differs else "the same"
     lines = [*_result_lines(result, recorded), f"as recorded    {compared}"]
-    if differs and recorded.outcome:
-        lines = ["=== today", *lines, "=== as recorded", *_result_lines(recorded.outcome, recorded)]
+    if differs and recorded.result:
+        lines = ["=== today", *lines, "=== as recorded", *_result_lines(recorded.result, recorded)]
     fields = {
         "same": not differs,
         "differs": differs,
         "result": result.to_dict() | {"transcript": str(file)},
-        "recorded": recorded.result,
+        "recorded": recorded.result_document,
     }
     session.show(fields, lines)
-    is_none = recorded.result is None and result.outcome is Outcome.ERROR
+    is_none = recorded.result_document is None and result.outcome is Outcome.ERROR
     return 1 if differs or is_none else 0
 
 
 def _differences(recorded: transcripts.RecordedRun, result: AdjudicationResult) -> list[str]:
     """Return the keys in which a result differs from the recorded one."""
-    if recorded.result is None or recorded.outcome is None:
+    if recorded.result_document is None or recorded.result is None:
         return []
-    before, now = recorded.outcome.to_dict(), result.to_dict()
-    compared = [key for key in before if key not in _NOT_COMPARED and key in recorded.result]
+    before, now = recorded.result.to_dict(), result.to_dict()
+    compared = [
+        key for key in before if key not in _NOT_COMPARED and key in recorded.result_document
+    ]
     return [key for key in compared if now[key] != before[key]]
 
 

@@ -462,11 +462,11 @@ def verify(session: options.Session, paths: tuple[str, ...]) -> int:
                     result = Verification(item.path, VerifyState.UNREADABLE, str(item.problem))
                 else:
                     result = verify_file(store, item.path)
-                is_missed = result.finding is VerifyState.UNRECORDED and item.path == Path(named)
+                is_missed = result.state is VerifyState.UNRECORDED and item.path == Path(named)
                 if is_missed and _waits(store, item.path):
                     open_file = named
-                its_status = 3 if is_missed else _VERIFY_STATUS[result.finding]
-                counts[result.finding] += 1
+                its_status = 3 if is_missed else _VERIFY_STATUS[result.state]
+                counts[result.state] += 1
                 status = output.worst(status, its_status)
                 if session.as_json:
                     output.print_json(_verified_object(result))
@@ -499,7 +499,7 @@ def _waits(store: "Store", path: Path) -> bool:
 def _verified_object(result: Verification) -> dict[str, Any]:
     write = result.write
     fields = {
-        "state": result.finding, "why": result.why,
+        "state": result.state, "why": result.why,
         "decision_id": write and write.decision_id, "run_id": write and write.run_id,
         "write_id": write and write.id, "written_at_utc": write and write.at_utc,
         "changes": result.changes,
@@ -509,6 +509,6 @@ def _verified_object(result: Verification) -> dict[str, Any]:
 
 def _verified_lines(result: Verification) -> Iterator[str]:
     yield path_text(result.path)
-    label = "never written" if result.finding is VerifyState.UNRECORDED else result.finding
+    label = "never written" if result.state is VerifyState.UNRECORDED else result.state
     yield from output.note_lines(label, result.why or "")
     yield from tag_text.changed_key_lines(result.changes, 4)

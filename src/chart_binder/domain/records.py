@@ -90,7 +90,7 @@ StoredCase: TypeAlias = tuple[DecisionRecord, EvidenceRecord | None, TranscriptR
 
 
 YEAR = "year"
-"""A state of the review queue: the rules decide the record, and a model proposed a year."""
+"""A state of the review queue: the rules decided the group, and a model proposed a year."""
 
 
 class VerdictKind(StrEnum):

@@ -33,7 +33,7 @@ class DriftCause(StrEnum):
 
 
 class DriftState(StrEnum):
-    """How a stored decision compares with the one that the batch would come to."""
+    """How a stored decision compares with the one that the batch would make."""
 
     UNCHANGED = "unchanged"
     DIFFERS = "differs"
@@ -63,7 +63,7 @@ class Drift:
 class DriftCheck:
     """Decides files again as a frozen dry batch does, but with stored `answers` instead of a model.
 
-    `resume` knows the files that the batch would skip.
+    `resume` tells which files the batch would skip.
     """
 
     store: "Store"
@@ -78,8 +78,8 @@ class DriftCheck:
         try:
             _, resumed = self.resume.check_file(path, latest)
             if resumed:
-                has_none = resumed.decision.state in FAILED_STATES
-                state = DriftState.NEVER if has_none else DriftState.UNCHANGED
+                is_never = resumed.decision.state in FAILED_STATES
+                state = DriftState.NEVER if is_never else DriftState.UNCHANGED
                 return replace(stored, state=state, before=resumed.decision)
             stored = replace(stored, before=read_decision(record) if record else None)
         except DamagedRecordError as error:
@@ -89,8 +89,8 @@ class DriftCheck:
             return replace(stored, state=DriftState.TO_ASK)
         if outcome.decision.state is not State.ERROR:
             return self._compare(stored, outcome)
-        has_none = outcome.decision.cause is Cause.NOT_LOOKED_UP
-        if has_none and stored.before and stored.before.state in FAILED_STATES:
+        has_no_evidence = outcome.decision.cause is Cause.NOT_LOOKED_UP
+        if has_no_evidence and stored.before and stored.before.state in FAILED_STATES:
             return replace(stored, state=DriftState.NEVER)
         problems = dict.fromkeys(filter(None, (stored.why, outcome.decision.failure)))
         return replace(stored, state=DriftState.FAILED, why="; ".join(problems))

@@ -74,7 +74,7 @@ class ExpectedDecision(msgspec.Struct, frozen=True):
 
 
 class GoldenCase(msgspec.Struct, frozen=True):
-    """A case; lines count from 1."""
+    """A case of a golden file, with the number of its line, from 1 on."""
 
     line: int
     name: str
@@ -127,8 +127,9 @@ def _golden_case(number: int, line: bytes) -> GoldenCase | InvalidLine:
 def _expected(expected: ExpectedDecision) -> ExpectedDecision:
     """Return the expected decision with normalized ids. Raises `ValueError` for a contradiction."""
     is_open = expected.crg_mbid is None
-    for field, rules in (("crg_rule", CRG_RULES), ("rr_rule", RR_RULES)):
-        code = getattr(expected, field)
+    for field, code, rules in (
+        ("crg_rule", expected.crg_rule, CRG_RULES), ("rr_rule", expected.rr_rule, RR_RULES)
+    ):  # fmt: skip
         if code and code not in rules:
             raise ValueError(f"expected.{field}: found {code!r}; allowed are {', '.join(rules)}")
         if code and is_open and code not in (_OPEN_CRG, _OPEN_RR):
@@ -187,7 +188,7 @@ class ScoredCase(msgspec.Struct, frozen=True):
     titles: dict[str, str]
 
     @property
-    def mark(self) -> Grade:
+    def worst(self) -> Grade:
         """The worst of its grades: wrong, else open, else right."""
         faults = {self.crg, self.rr, self.first} - _FAULTLESS
         if self.is_by_another_rule or faults - {Grade.OPEN}:
@@ -220,7 +221,7 @@ class FirstReleaseTotals(msgspec.Struct, frozen=True):
 
 
 class RuleRow(msgspec.Struct, frozen=True):
-    """The counts for a rule: cases that expect it, `open` ones of these, and those it decided."""
+    """The counts for a rule: cases that expect it, how many of these are open, cases it decided."""
 
     rule: str
     expected: int
@@ -270,15 +271,15 @@ def evaluate(
         counts["cases"] += case.first is not Grade.UNSCORED
         rules.update(_rule_counts(case))
         counts["rightly_open"] += case.crg is Grade.RIGHT and not case.expected.crg_mbid
-        if case.mark is not Grade.RIGHT:
-            faulty[case.mark].append(case)
+        if case.worst is not Grade.RIGHT:
+            faulty[case.worst].append(case)
     first_release = (counts[name] for name in FirstReleaseTotals.__struct_fields__)
     return EvaluationReport(
         first_release=FirstReleaseTotals(*first_release),
         crg=_totals(crg),
         rr=_totals(rr),
         rightly_open=counts["rightly_open"],
-        rules=tuple(_rows(rules)),
+        rules=tuple(_rule_rows(rules)),
         wrong=tuple(faulty[Grade.WRONG]),
         open=tuple(faulty[Grade.OPEN]),
         ill_formed=tuple(ill_formed),
@@ -286,7 +287,7 @@ def evaluate(
 
 
 def score(golden: GoldenCase, case: Case) -> ScoredCase:
-    """Grade a decision; one for review counts as open, the release of a wrong group not at all."""
+    """Grade a decision; a proposal counts as open, the release of a wrong group is not scored."""
     decision, expected = case.decision, golden.expected
     crg = _grade(decision, decision.crg_mbid, frozenset({expected.crg_mbid}))
     rr = Grade.UNSCORED
@@ -380,13 +381,13 @@ def _rule_counts(case: ScoredCase) -> Iterator[tuple[str, str]]:
             yield expected_rule, "expected"
             if grade is Grade.OPEN:
                 yield expected_rule, "open"
-        if rule and case.crg is not Grade.FAILED:  # a failed case is not even open
+        if rule and case.crg is not Grade.FAILED:  # no rule left a failed case open
             yield rule, "decided"
             if grade in (Grade.RIGHT, Grade.WRONG):
                 yield rule, grade.value
 
 
-def _rows(count: Counter[tuple[str, str]]) -> list[RuleRow]:
+def _rule_rows(count: Counter[tuple[str, str]]) -> list[RuleRow]:
     columns = RuleRow.__struct_fields__[1:]
     rows = [
         RuleRow(rule, *(count[rule, name] for name in columns)) for rule in {r for r, _ in count}

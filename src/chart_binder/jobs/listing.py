@@ -95,21 +95,21 @@ def listed(record: DecisionRecord) -> ListedDecision:
 
 
 def listing(
-    store: "Store", query: "DecisionQuery", unread: "UnreadHandler"
+    store: "Store", query: "DecisionQuery", on_unread: "UnreadHandler"
 ) -> Iterator[ListedDecision]:
     """Yield the matching current decisions of all files, oldest first. Raises `StoreError`."""
-    for record in store.decisions.iterate(query.states, unread=unread):
+    for record in store.decisions.iterate(query.states, on_unread):
         try:
             row = listed(record)
         except DamagedRecordError as error:
-            unread(UnreadDecision(problem=str(error), path=record.path))
+            on_unread(UnreadDecision(problem=str(error), path=record.path))
             continue
         if query.matches(row):
             yield row
 
 
 def by_album(rows: Iterable[ListedDecision], most: int = 0) -> list[ListedDecision]:
-    """Return the first `most` rows (0: all), sorted by album."""
+    """Return the rows sorted by album; at most `most`, unless that is 0."""
 
     def sort_key(row: ListedDecision) -> tuple[bytes, str, bytes]:
         return (*row.folder_and_album, row.record.path)
@@ -394,7 +394,7 @@ AuditedOutcome: TypeAlias = tuple[bytes, str | None, str | None, str | None]
 def sample(
     rows: Iterable[ListedDecision], size: int, seed: int, *, is_by_rule: bool = False
 ) -> list[ListedDecision]:
-    """Return `size` random decisions, or with `is_by_rule` so many of each rule.
+    """Return `size` random decisions, or with `is_by_rule` that many of each rule.
 
     The same seed draws the same files, because hashes of the seed and the paths decide.
     """
@@ -458,21 +458,21 @@ def _errors(rule: str, count: Mapping[AuditVerdict, int]) -> RuleErrors:
     return RuleErrors(rule, right, wrong, unsure, wrong / judged if judged else None, low, high)
 
 
-def wilson_interval(count: int, of: int) -> tuple[float, float]:
-    """Return the bounds, with 95 % confidence, of a share that is `count` in a sample of `of`.
+def wilson_interval(count: int, total: int) -> tuple[float, float]:
+    """Return the bounds, with 95 % confidence, of the share of `count` in a sample of `total`.
 
     This is the score interval of E. B. Wilson (Journal of the American Statistical Association 22,
     1927), which stays within 0 and 1 and is valid for small samples.
     """
-    share, z2 = count / of, _Z_95**2
-    middle = share + z2 / (2 * of)
-    spread = _Z_95 * math.sqrt(share * (1 - share) / of + z2 / (4 * of**2))
-    scale = 1 + z2 / of
+    share, z2 = count / total, _Z_95**2
+    middle = share + z2 / (2 * total)
+    spread = _Z_95 * math.sqrt(share * (1 - share) / total + z2 / (4 * total**2))
+    scale = 1 + z2 / total
     return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
 
 
 def audited_outcome(record: DecisionRecord, decision: Decision) -> AuditedOutcome:
-    """Return what a verdict is about; it also applies to a later decision with the same outcome."""
+    """Return what a verdict is about; it also counts for a later decision with the same outcome."""
     first = decision.first_release
     return record.path, decision.crg_mbid, decision.crg_rule, first.date if first else None
 

@@ -44,8 +44,9 @@ DECIDE_AGAIN = "to be decided again"
 ACCEPTED = "the model's answer, accepted in review"
 CHOSEN = "chosen in review"
 _MAX_FILES_NAMED = 3
-SAID = "said in review"
-_OUR_REASONS = (ACCEPTED, CHOSEN, SAID)
+STATED = "said in review"
+_DEFAULT_REASONS = (ACCEPTED, CHOSEN, STATED)
+"""The reasons of overrides for which the person gave none."""
 _NO_MBID = "{}{!r} is not a MusicBrainz id (a UUID)"
 
 
@@ -93,7 +94,7 @@ def accept(
     replaces: bool = False,
     is_dry: bool = False,
 ) -> VerdictResult:
-    """Save the proposed release group and the date by verified facts as an override.
+    """Save the proposed release group, and the date by verified facts, as an override.
 
     If only a date is proposed, save that.
     Raises `CanonError` if nothing can be accepted, if it is unclear which recording is meant, or if
@@ -141,7 +142,7 @@ def reject(
 ) -> VerdictResult:
     """Reject the proposal; save the right release group, if the choice has one, as an override.
 
-    Raises `CanonError` if the group is the proposed one or not that of the release, and in the
+    Raises `CanonError` if the group is the proposed one or does not have the release, and in the
     cases in which `accept` does.
     """
     crg = choice.crg_mbid if choice else None
@@ -164,7 +165,7 @@ def reject(
 
 
 def _date_made_certain(case: ReviewCase, override: OverrideRecord) -> Iterator[str]:
-    """Yield a remark on the doubted date that counts as certain because its group was chosen."""
+    """Yield a remark if an uncertain date counts as certain now because its group was chosen."""
     first = case.decision.first_release
     is_doubted = first and not (first.year_certain or override.first_date)
     if first and is_doubted and bare_id(first.release_group_mbid or "") == override.crg_mbid:
@@ -201,7 +202,7 @@ def choose(
     To choose exactly the proposed release group is to accept the proposal.
     """
     if choice.crg_mbid is None:
-        override = _new_override(store, case, choice, reason or SAID)
+        override = _new_override(store, case, choice, reason or STATED)
         result = _save(
             store, case, VerdictKind.KEEP, reason, override, replaces=replaces, is_dry=is_dry
         )
@@ -225,7 +226,7 @@ class OverrideEffect(msgspec.Struct, frozen=True):
 
 def override_effect(store: "Store", override: OverrideRecord) -> OverrideEffect:
     """Return the files that an override applies to, and the newest evidence that can be read."""
-    records = store.verdicts.reached_by(override)
+    records = store.verdicts.affected_by(override)
     files = tuple(dict.fromkeys(record.path for record in records))
     bundles = (_readable_bundle(store, record) for record in reversed(records))
     return OverrideEffect(files, next(filter(None, bundles), None))
@@ -235,7 +236,7 @@ def decisions_by_override(store: "Store", override: OverrideRecord) -> tuple[Dec
     """Return the latest decisions that follow an override. Raises `StoreError`."""
     return tuple(
         record
-        for record in store.verdicts.reached_by(override)
+        for record in store.verdicts.affected_by(override)
         if record.decided_by == "override" or follows(record, override.set_at_utc)
     )
 
@@ -243,7 +244,7 @@ def decisions_by_override(store: "Store", override: OverrideRecord) -> tuple[Dec
 def to_decide_again(store: "Store", override: OverrideRecord) -> Iterator[str]:
     """Yield a remark that names the files whose decisions differ from a new override, if any do."""
     has_more = override.first_date or override.same_as
-    records = store.verdicts.reached_by(override)
+    records = store.verdicts.affected_by(override)
     files = list_files(
         record for record in records if has_more or record.crg_mbid != override.crg_mbid
     )
@@ -251,8 +252,8 @@ def to_decide_again(store: "Store", override: OverrideRecord) -> Iterator[str]:
         yield f"{DECIDE_AGAIN}: {files}"
 
 
-def parts_left(new: OverrideRecord, before: OverrideRecord | None) -> Iterator[str]:
-    """Yield a remark on what stays of an earlier override although the group changes."""
+def unchanged_parts(new: OverrideRecord, before: OverrideRecord | None) -> Iterator[str]:
+    """Yield a remark on each part of an earlier override that stays although the group changes."""
     if before is None or new.crg_mbid in (None, before.crg_mbid):
         return
     if new.first_date and new.first_date == before.first_date:
@@ -287,9 +288,9 @@ def unknown_ids(bundle: EvidenceBundle, override: OverrideRecord) -> Iterator[st
     carrying = [group for group in bundle.groups if bare_id(group.mb_rg_id) == crg]
     if crg and not carrying:
         advice = "" if rr else "; --rr names a release of it, if you know one"
-        yield f"release group {crg} is not in the evidence: kept all the same{advice}"
+        yield f"release group {crg} is not in the evidence: saved anyway{advice}"
     if rr and rr not in release_ids(carrying):
-        yield f"release {rr} is not in the evidence: kept all the same"
+        yield f"release {rr} is not in the evidence: saved anyway"
 
 
 def _new_override(
@@ -303,8 +304,8 @@ def _new_override(
         if not MBID.fullmatch(mbid):
             raise CanonError(_NO_MBID.format(f"{case.path}: ", mbid))
     before = store.overrides.all().get(override.recording_mbid)
-    if before and before.reason not in ("", *_OUR_REASONS) and reason in _OUR_REASONS:
-        override = msgspec.structs.replace(override, reason="")  # the person's own stays
+    if before and before.reason not in ("", *_DEFAULT_REASONS) and reason in _DEFAULT_REASONS:
+        override = msgspec.structs.replace(override, reason="")  # keep the reason of the person
     return override.amending(before)
 
 
@@ -365,7 +366,7 @@ def _save(
     if override is None and case.decision.state not in (State.UNMATCHED, State.UNREADABLE):
         _require_open(store, case)
     if store.decisions.by_id(case.record.id) is None:
-        raise CanonError(f"{case.path}: it was taken out of the store since: nothing is kept")
+        raise CanonError(f"{case.path}: it was deleted from the store since, so nothing was saved")
     before = _overrides_of_verdicts(store, case)
     at_utc, reason = (override.set_at_utc, override.reason) if override else (now_utc(), reason)
     verdicts = [
@@ -430,20 +431,20 @@ def _replacements(
     for old in replaced:
         others = _other_files(store, case, old) if _contradicts(new, old) else ""
         yield f"in place of {_override_text(case, old)}{others}"
-    yield from parts_left(new, current)
+    yield from unchanged_parts(new, current)
 
 
 def _contradicts(new: OverrideRecord, old: OverrideRecord) -> bool:
     """Return whether an override changes something that the old one states."""
-    pairs = (
-        (getattr(old, name), getattr(new, name))
-        for name in ("crg_mbid", "rr_mbid", "first_date", "same_as")
+    before, now = (
+        (override.crg_mbid, override.rr_mbid, override.first_date, override.same_as)
+        for override in (old, new)
     )
-    return any(before and before != now for before, now in pairs)
+    return any(text and text != changed for text, changed in zip(before, now, strict=True))
 
 
 def _other_files(store: "Store", case: ReviewCase, override: OverrideRecord) -> str:
-    records = store.verdicts.reached_by(override)
+    records = store.verdicts.affected_by(override)
     files = list_files(record for record in records if record.path != case.record.path)
     return f", which applies to {files} too" if files else ""
 
@@ -468,11 +469,11 @@ def _decisions_concerned(
 ) -> tuple[str, ...]:
     """Return the ids of decisions on the same evidence that wait or share an earlier verdict.
 
-    With an override, only those of files that may hold its recording, as their lengths tell.
+    With an override, only decisions on files that may hold its recording, by their length.
     """
     overrides: dict[str, OverrideRecord] = {override.recording_mbid: override} if override else {}
     records = [*same_evidence(store, case.record)]
-    for verdict in chain.from_iterable(map(store.verdicts.given_with, before)):
+    for verdict in chain.from_iterable(map(store.verdicts.of_override, before)):
         with suppress(DamagedRecordError):  # the commands that name the file report it
             record = store.decisions.by_id(verdict.decision_id)
             if record and record.evidence_hash == case.record.evidence_hash:
@@ -498,7 +499,7 @@ def _require_open(store: "Store", case: ReviewCase) -> None:
     decision = case.decision
     if decision.failure:
         raise CanonError(f"{case.path}: {decision.state}: {decision.failure}")
-    if case.is_year or override_removed(case, store.overrides.all()):
+    if case.proposes_only_date or override_removed(case, store.overrides.all()):
         return
     if decision.state is State.DECIDED and decision.adjudication is None:
         by = "a person's override" if decision.decided_by == "override" else "the rules"

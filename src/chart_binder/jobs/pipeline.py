@@ -50,7 +50,7 @@ from chart_binder.jobs.stored_decisions import (
     current_decision,
     earlier_decision,
     file_status,
-    is_stored,
+    is_to_be_stored,
     read_decision,
     stored_case,
 )
@@ -325,7 +325,7 @@ def with_year(pipeline: Pipeline, case: Case, question: Open, result: Adjudicati
 def finish(pipeline: Pipeline, file: FileCase) -> FileOutcome:
     """Return the outcome of a case, with the records to save if it is about a file."""
     decision, status = file.case.decision, file.status_before
-    is_saved = decision.cause is not Cause.NOT_LOOKED_UP and is_stored(file.path, decision)
+    is_saved = decision.cause is not Cause.NOT_LOOKED_UP and is_to_be_stored(file.path, decision)
     stored = None
     if status and is_saved:
         stored = stored_case(file.case, file.path, status, pipeline.versions)

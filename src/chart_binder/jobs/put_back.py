@@ -49,9 +49,10 @@ from chart_binder.jobs.journal import (
 from chart_binder.jobs.stored_decisions import path_from_bytes
 
 _ID3 = "id3v2"
-_LAST = 1 << 16
+_LAST_PLACE = 1 << 16
+"""A place after every item of a tag."""
 _COPIED_INTO = {"wav": "riff-info", **dict.fromkeys(("mp3", "ape", "wv", "mpc"), "id3v1")}
-"""The tag into which other programs copy the one that is written, by container."""
+"""The tag that other programs fill with copies from the written tag, by container."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class PutBackResult:
 
 
 def tags_put_back(write: WriteRecord, tags: TagSet, *, force: bool = False) -> PutBackResult:
-    """Return tags with every key put back that has the written texts, or with `force` every key.
+    """Put back every written key that still has the written texts; with `force`, all written keys.
 
     Raises `AudioError` if the journal cannot be read, and `SaveError` if undoing the changes does
     not result in the former tags.
@@ -106,7 +107,7 @@ def _additions(items: Iterable[TagItem], changes: TagChanges) -> Iterator[TagCha
 def _from_copies(
     recorded: Iterable[TagChange], copied: tuple[TagChange, ...]
 ) -> Iterator[TagChange]:
-    """Yield changes; a key that was absent or empty gets as old items those of another tag."""
+    """Yield changes; the old items of an absent or empty key are those of another tag."""
     for change in recorded:
         copies = (copy for copy in copied if is_same_key(change.form, copy.key, change.key))
         of_other_tag = tuple(placed for copy in copies for placed in copy.new)
@@ -190,7 +191,7 @@ def _merged_keys(
         is_gone = not any(is_same_key(block.form, key, present) for present in present_keys)
         if is_gone and present_texts.issuperset(texts) and field_of_key(block.form, key) == name:
             items = text_items(block.form, key, texts)
-            placed = tuple(PlacedItem(_LAST, item) for item in items)
+            placed = tuple(PlacedItem(_LAST_PLACE, item) for item in items)
             yield TagChange(block.form, key, placed, placed)
 
 
@@ -292,7 +293,11 @@ def _without_empty(tags: TagSet, changes: TagChanges) -> TagSet:
         {block.form.partition(".")[0] for block in blocks}
         for blocks in (changes.old_blocks, changes.new_blocks)
     )
-    blocks = (b for b in tags.blocks if b.items or b.form.partition(".")[0] not in new - old)
+    blocks = (
+        block
+        for block in tags.blocks
+        if block.items or block.form.partition(".")[0] not in new - old
+    )
     return TagSet(tags.container, tuple(blocks))
 
 

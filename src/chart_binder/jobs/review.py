@@ -181,7 +181,7 @@ class ReviewCase:
         return Proposal(group, release, confidence, self.labels.label_of(group), date)
 
     @property
-    def is_year(self) -> bool:
+    def proposes_only_date(self) -> bool:
         """Whether the group is decided, and only a date is proposed."""
         return self.proposal is not None and self.proposal.first_date is not None
 
@@ -197,23 +197,22 @@ class ReviewCase:
         candidates = labelled_candidates(self.bundle) if self.bundle else ()
         return tuple(_row(label, candidate, proposed) for label, candidate in candidates)
 
-    def question(self, rules: RulesConfig) -> Verdict | None:
-        """Return the present verdict of the rules on the evidence, or None without evidence."""
+    def present_verdict(self, rules: RulesConfig) -> Verdict | None:
+        """Return the verdict of the rules on the evidence, or None without evidence."""
         return decide(self.bundle, rules) if self.bundle else None
 
 
 def proposed_date(case: ReviewCase, rules: RulesConfig) -> str | None:
-    """Return the first date that a proposal gives, if it is another one.
+    """Return the date of the first release by a proposal, or None if it does not change it.
 
-    Its verified facts give it, or the records that it brought in, if the year is certain with them.
+    It comes from the verified facts, or from the recordings that the model added to the evidence,
+    if the year is certain with these.
     """
     before = case.decision.first_release
     if case.bundle is None or case.result is None:
         return None
-    with_records = case.result.added and first_release(
-        case.bundle, decide(case.bundle, rules), rules
-    )
-    first = with_records if with_records and with_records.year_certain else before
+    with_added = case.result.added and first_release(case.bundle, decide(case.bundle, rules), rules)
+    first = with_added if with_added and with_added.year_certain else before
     first = first_by_facts(case.bundle, first, case.result, rules, are_accepted=True)
     if first is None or "/" in first.date or (before and first.date == before.date):
         return None
@@ -223,7 +222,7 @@ def proposed_date(case: ReviewCase, rules: RulesConfig) -> str | None:
 def can_be_asked(case: ReviewCase) -> bool:
     """Return whether a model may be asked about a case: its group or its year is open."""
     can_search = case.bundle is not None and not case.bundle.is_named_by_file
-    return can_search and (case.is_year or bool(case.decision.questions))
+    return can_search and (case.proposes_only_date or bool(case.decision.questions))
 
 
 def ask_model(store: "Store", case: ReviewCase, pipeline: Pipeline, run: LazyRun) -> Decision:
@@ -245,21 +244,23 @@ def ask_model(store: "Store", case: ReviewCase, pipeline: Pipeline, run: LazyRun
     for record in same_evidence(store, case.record):
         bundle = msgspec.structs.replace(decided.bundle, artifact=stored_artifact(record))
         of_file = dataclasses.replace(decided, bundle=bundle)
-        new, stored_evidence, transcript = stored_case(of_file, case.path, None, pipeline.versions)
-        new = msgspec.structs.replace(
-            new,
+        decision, stored_evidence, transcript = stored_case(
+            of_file, case.path, None, pipeline.versions
+        )
+        decision = msgspec.structs.replace(
+            decision,
             path=record.path,
             file_size=record.file_size,
             file_mtime_ns=record.file_mtime_ns,
         )
-        store.decisions.put(new, stored_evidence, transcript)
+        store.decisions.put(decision, stored_evidence, transcript)
         run.counts[decided.decision.state] += 1
     run.end(0 if decided.decision.state is State.DECIDED else 3)
     return decided.decision
 
 
 def reasons(case: ReviewCase, verdict: Verdict | None) -> Mapping[str, str]:
-    """Return why each candidate leads or does not, by its release group; may be empty texts."""
+    """Return why each candidate leads or does not, by its release group; texts may be empty."""
     candidates = [item for _, item in labelled_candidates(case.bundle)] if case.bundle else []
     questions = verdict.questions if isinstance(verdict, Open) else ()
     chosen = verdict.proposal if isinstance(verdict, Open) else verdict
@@ -297,12 +298,9 @@ def _distance(candidate: Candidate, earliest: Candidate | None) -> str:
     return f"{time_between(*days)} later" if days[0] > 0 else "perhaps as early"
 
 
-def sources_short(case: ReviewCase, config: LLMConfig, rules: RulesConfig) -> str | None:
-    """Return the sources that a proposal lacks, if it lacks nothing else.
-
-    The text is such as `one of two sources for the single's date`.
-    """
-    from chart_binder.llm.open_case import OpenCase  # compiles 0.1 s of expressions
+def missing_sources(case: ReviewCase, config: LLMConfig, rules: RulesConfig) -> str | None:
+    """Return `one of two sources for the single's date`, if a proposal lacks only sources."""
+    from chart_binder.llm.open_case import OpenCase  # its regular expressions compile for 0.1 s
 
     result = case.result
     if case.bundle is None or result is None or result.outcome is Outcome.ACCEPTED:
@@ -324,7 +322,7 @@ def sources_short(case: ReviewCase, config: LLMConfig, rules: RulesConfig) -> st
 
 
 def asked_briefly(case: ReviewCase) -> str | None:
-    """Return what the first question of a case asks for, in a few words; None without questions."""
+    """Return in a few words what the first question of a case asks for, if it has any."""
     question = next(iter(case.decision.questions), None)
     if question is None:
         return None
@@ -344,13 +342,11 @@ def _short_name(case: ReviewCase, mbid: str) -> str:
 
 def review_case(store: "Store", record: DecisionRecord, files: int = 1) -> ReviewCase:
     """Return a decision as a case, which says what is damaged. Raises `StoreError`."""
-    decision = None
     try:
-        decision, bundle = read_decision(record), stored_bundle(store, record)
-        return ReviewCase(record, decision, bundle, files)
+        return ReviewCase(record, read_decision(record), stored_bundle(store, record), files)
     except DamagedRecordError as error:
-        unread = Decision(State(record.state), record.decided_by, error=str(error))
-        return ReviewCase(record, decision or unread, None, files, str(error))
+        unreadable = Decision(State(record.state), record.decided_by, error=str(error))
+        return ReviewCase(record, unreadable, None, files, str(error))
 
 
 def find_case(store: "Store", name: str) -> ReviewCase:
@@ -379,7 +375,7 @@ def same_evidence(store: "Store", record: DecisionRecord) -> tuple[DecisionRecor
 
 def is_waiting(store: "Store", case: ReviewCase, states: Collection[str] = QUEUED) -> bool:
     """Return whether a case waits, disregarding overrides. Raises `StoreError`."""
-    return (case.is_year or not _is_by_rules(case.record)) and store.waiting.has(
+    return (case.proposes_only_date or not _is_by_rules(case.record)) and store.waiting.has(
         case.record.id, states
     )
 
@@ -419,10 +415,10 @@ def read_case_transcript(store: "Store", case: ReviewCase) -> tuple[AnyEvent, ..
 
 @dataclass(frozen=True, slots=True)
 class QueueEntry:
-    """A case in the queue, and the number of cases left, including those that overrides settle."""
+    """A case in the queue, and the number of cases from it on, also those that overrides settle."""
 
     case: ReviewCase
-    left: int
+    cases_left: int
 
 
 def review_queue(
@@ -430,26 +426,26 @@ def review_queue(
     overrides: Mapping[str, OverrideRecord],
     states: Collection[str],
     paths: Collection[Path] = (),
-    unread: "UnreadHandler | None" = None,
+    on_unread: "UnreadHandler | None" = None,
 ) -> Iterator[QueueEntry]:
     """Return the waiting cases of all files or of `paths`, in the order of their decisions.
 
     Cases of one folder are together. Decided files with a proposed year follow, then files that are
-    gone. Decisions that cannot be read are passed to `unread`. Raises `StoreError`, and
+    gone. Decisions that cannot be read are passed to `on_unread`. Raises `StoreError`, and
     `CanonError` for an absent path.
     """
     names = {path: path_bytes(path) for path in paths}
     for path, name in names.items():
         if not path.exists() and next(store.waiting.cases(states, [name], _ignore), None) is None:
             raise CanonError(f"{path}: no such file or folder, and nothing of that name waits")
-    return _entries(store, overrides, states, [*names.values()], unread)
+    return _entries(store, overrides, states, [*names.values()], on_unread)
 
 
 def queue_by_album(queue: Iterable[QueueEntry]) -> Iterator[Sequence[QueueEntry]]:
-    """Yield the cases of each album together; the queue must have those of a folder together."""
+    """Yield the cases of each album together; in `queue`, those of a folder must be consecutive."""
     for _, of_folder in groupby(queue, lambda entry: entry.case.file.album.folder):
         while held := list(islice(of_folder, _MAX_HELD)):
-            numbers_left = iter([entry.left for entry in held])
+            numbers_left = iter([entry.cases_left for entry in held])
             for _, entries in group_by_album(held, lambda entry: entry.case.file.album):
                 yield [QueueEntry(entry.case, next(numbers_left)) for entry in entries]
 
@@ -474,29 +470,29 @@ def _entries(
     overrides: Mapping[str, OverrideRecord],
     states: Collection[str],
     under: Collection[bytes],
-    unread: "UnreadHandler | None",
+    on_unread: "UnreadHandler | None",
 ) -> Iterator[QueueEntry]:
     # Only ids are held, because all files of a library may be gone, or have a proposed year.
     gone: list[tuple[str, int]] = []
     years = [
         (waiting.decision.id, waiting.files)
         for waiting in store.waiting.cases({YEAR} & {*states}, under, _ignore)
-        if review_case(store, waiting.decision).is_year
+        if review_case(store, waiting.decision).proposes_only_date
     ]
-    for waiting in store.waiting.cases({*states} - {YEAR}, under, unread):
+    for waiting in store.waiting.cases({*states} - {YEAR}, under, on_unread):
         case = review_case(store, waiting.decision, waiting.files)
         if is_overridden(case, overrides):
             continue
         if case.is_gone:
             gone.append((case.record.id, waiting.files))
         else:
-            yield QueueEntry(case, waiting.left + len(gone) + len(years))
-    left = [*years, *gone]
-    for number, (name, files) in enumerate(left):
-        if record := store.decisions.by_id(name):
+            yield QueueEntry(case, waiting.cases_left + len(gone) + len(years))
+    last = [*years, *gone]
+    for number, (decision_id, files) in enumerate(last):
+        if record := store.decisions.by_id(decision_id):
             case = review_case(store, record, files)
-            if not (case.is_year and is_overridden(case, overrides)):
-                yield QueueEntry(case, len(left) - number)
+            if not (case.proposes_only_date and is_overridden(case, overrides)):
+                yield QueueEntry(case, len(last) - number)
 
 
 def _row(label: str, candidate: Candidate, proposed: str | None) -> CandidateRow:
@@ -528,9 +524,9 @@ def _release_text(release: Release) -> str:
 def unwritten_files(
     store: "Store", paths: Collection[Path] = ()
 ) -> Iterator[tuple[str, Sequence[UnwrittenRecord]]]:
-    """Yield each reason why files were not written with its files: all, or those below `paths`.
+    """Yield each reason why files were not written, with its files (of those below `paths`).
 
-    Skipped are files that are gone, were decided again since, or that a person wants left alone.
+    Files are left out if they are gone, were decided again since, or a person wants no change.
     """
     names = [*map(path_bytes, paths)]
     for why, files in groupby(store.unwritten.all(), lambda file: file.why):
@@ -552,5 +548,5 @@ def unwritten_files(
 
 def _is_left_alone(store: "Store", decision: DecisionRecord) -> bool:
     """Return whether a person rejected the decision, or took it out of the queue."""
-    verdict = store.verdicts.on_the_same(decision)
+    verdict = store.verdicts.on_equal(decision)
     return verdict is not None and verdict.verdict is not VerdictKind.ACCEPT

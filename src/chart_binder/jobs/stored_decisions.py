@@ -57,7 +57,7 @@ _WITHOUT_EFFECT: dict[str, Any] = {
     "searxng": {"url", "timeout_s"},
     "fetch": {"timeout_s", "user_agent", "host_pause_s"},
 }
-"""Settings of a model that leave its answer as it is: addresses and timeouts."""
+"""Settings that do not change the answers of a model, such as addresses and timeouts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,7 @@ class RunVersions:
 
 
 NO_RUN = RunVersions("", "")
+"""For decisions that are not saved."""
 
 
 @dataclass(slots=True)
@@ -82,7 +83,7 @@ class LazyRun:
     has_begun: bool = field(default=False, init=False)
 
     def begin(self) -> None:
-        """Save the run, unless that is done. Raises `StoreError`."""
+        """Save the run unless it is saved already. Raises `StoreError`."""
         if not self.has_begun:
             self.store.runs.begin(self.run)
             self.has_begun = True
@@ -106,7 +107,7 @@ def rules_version(rules: RulesConfig) -> str:
 
 
 def adjudicator_version(llm: LLMConfig, rules: RulesConfig, *, reads_prose: bool = True) -> str:
-    """Return a hash of all that an answer depends on but evidence: model, prompt, tools, rules."""
+    """Return a hash of what an answer depends on besides evidence: model, prompt, tools, rules."""
     return _hash([
         TABLE_VERSION,
         rules.model_dump(mode="json"),
@@ -123,11 +124,11 @@ def _hash(parts: list[object]) -> str:
 
 def path_bytes(path: str | Path) -> bytes:
     """Return a path as the store has it: absolute, links resolved, as bytes."""
-    return os.fsencode(os.path.realpath(path))  # pathlib raises for links that lead in a circle
+    return os.fsencode(os.path.realpath(path))  # pathlib raises for circular links
 
 
 def path_from_bytes(stored: bytes) -> Path:
-    """Return a path of the store."""
+    """Return the path that `path_bytes` made bytes of."""
     return Path(os.fsdecode(stored))
 
 
@@ -140,13 +141,13 @@ def file_status(path: Path) -> os.stat_result | None:
     """Return the status of a regular file, `None` for anything else."""
     try:
         status = path.stat()
-    except (OSError, ValueError):  # reading it reports what is wrong
+    except (OSError, ValueError):  # reading the file reports the error
         return None
     return status if stat.S_ISREG(status.st_mode) else None
 
 
-def is_stored(path: Path, decision: Decision) -> bool:
-    """Return whether a decision is stored: not for an unreadable file without an audio suffix."""
+def is_to_be_stored(path: Path, decision: Decision) -> bool:
+    """Return whether a decision is to be stored: all are, except on unreadable non-audio files."""
     is_of_file = decision.state is State.ERROR and decision.cause is Cause.FILE
     return not is_of_file or path.suffix.lower() in AUDIO_SUFFIXES
 
@@ -209,7 +210,7 @@ def _transcript(decision: Decision) -> TranscriptRecord | None:
     if not transcript:
         return None
     if isinstance(transcript, str):
-        with suppress(CanonError):  # a warning said that it could not be recorded
+        with suppress(CanonError):  # a warning has reported that nothing was recorded
             return TranscriptRecord(Path(transcript).stem, read_file(transcript))
         return None
     lines = io.BytesIO()
@@ -221,7 +222,7 @@ def _transcript(decision: Decision) -> TranscriptRecord | None:
 
 @contextmanager
 def saved_run(store: "Store", command: str, arguments: Sequence[str]) -> Iterator[LazyRun]:
-    """Yield a run to save decisions under; save how it ended if it is cut short."""
+    """Yield a run to save decisions under; if it is cut short, save its exit status."""
     run = LazyRun(store, new_run(command, arguments))
     try:
         yield run
@@ -241,7 +242,7 @@ def read_decision(record: DecisionRecord) -> Decision:
 
 
 def earlier_decision(store: "Store", record: DecisionRecord, decision: Decision) -> Decision | None:
-    """Return the earlier decision that stays a file's latest one, or None. Raises `StoreError`.
+    """Return the file's earlier decision if it is to stay the latest one. Raises `StoreError`.
 
     It stays if a look-up or a model failed this time. A model's answer to the same evidence stays
     if no model was asked this time, the file did not change, and the rules leave the case, or its
@@ -263,10 +264,10 @@ def earlier_decision(store: "Store", record: DecisionRecord, decision: Decision)
             return None if is_changed or before.state == State.ERROR else read_decision(before)
         if before.adjudicator is not None and before.evidence_hash == record.evidence_hash:
             answer = read_decision(before)
-            is_older = (
+            is_by_older_rules = (
                 before.state == State.DECIDED and before.rules_version != record.rules_version
             )
-            return None if is_unasked and (is_changed or is_older) else answer
+            return None if is_unasked and (is_changed or is_by_older_rules) else answer
     return None
 
 
@@ -287,7 +288,7 @@ def _basis(record: DecisionRecord) -> tuple[object, ...]:
 
 
 def _tags_read(record: DecisionRecord) -> Artifact:
-    """Return the tags that a file was decided by, without the original date, which canon writes."""
+    """Return the tags of a decided file without the original date, because canon writes that."""
     artifact = stored_artifact(record) or Artifact()
     tags = {name: text for name, text in (artifact.tags or {}).items() if name != "original_date"}
     return msgspec.structs.replace(artifact, tags=tags)
@@ -333,7 +334,7 @@ def current_decision(store: "Store", path: Path) -> DecisionRecord | None:
 def current_decisions(
     store: "Store", paths: Sequence[bytes]
 ) -> Sequence[DecisionRecord | UnreadDecision | None]:
-    """Return the newest decision on each of several files."""
+    """Return the newest decision on each file, or None, in the order of `paths`."""
     histories = store.decisions.histories(paths)
     return [next(iter(histories.get(path, ())), None) for path in paths]
 
@@ -387,7 +388,7 @@ class RecordsOfFiles:
         lasting = (verdict for verdict in history if verdict.verdict is not VerdictKind.KEEP)
         if history or record.adjudicator is None:
             return next(lasting, None)
-        before = self.store.verdicts.on_the_same(record)
+        before = self.store.verdicts.on_equal(record)
         return before if before and before.verdict is VerdictKind.REJECT else None
 
     def writes(self, path: Path) -> Sequence[WriteRecord]:
@@ -400,7 +401,10 @@ def _read_together(
     read: Callable[[K], V | None],
     names: Collection[K],
 ) -> Callable[[K], V | None]:
-    """Return a function that reads one of several records; all at once if none is damaged."""
+    """Return a function that reads a record by its name.
+
+    All records are read at once. If one of them is damaged, each is read by itself.
+    """
 
     @cache
     def together() -> Mapping[K, V] | None:

@@ -56,7 +56,7 @@ class RecordedRun:
 
     events: tuple[AnyEvent, ...]
     bundle: EvidenceBundle | None = None
-    outcome: AdjudicationResult | None = None
+    result: AdjudicationResult | None = None
     is_cut: bool = False
 
     @cached_property
@@ -84,8 +84,8 @@ class RecordedRun:
         return readings
 
     @cached_property
-    def result(self) -> dict[str, Any] | None:
-        """The recorded result of the run, if there is one."""
+    def result_document(self) -> dict[str, Any] | None:
+        """The result as it was recorded, if there is one."""
         results = (
             event.result for event in reversed(self.events) if isinstance(event, ResultEvent)
         )
@@ -105,12 +105,12 @@ class RecordedRun:
 
     @property
     def missing(self) -> str:
-        """What a run lacks, as half a sentence; empty for a complete run."""
+        """What the transcript lacks, as part of a sentence; empty if it is complete."""
         is_live = self.run is not None and self.run.started_at
         unfinished = "no result was recorded: the run was killed, or is still going on"
-        lacks = [unfinished] if is_live and self.result is None else []
-        lacks += ["its last line is only half written"] if self.is_cut else []
-        return "; ".join(lacks)
+        defects = [unfinished] if is_live and self.result_document is None else []
+        defects += ["its last line is only half written"] if self.is_cut else []
+        return "; ".join(defects)
 
 
 def read_recording(path: Path) -> RecordedRun:
@@ -153,9 +153,9 @@ class ListedRun:
 
 
 def list_recordings(
-    store: "Store", folder: Path, limit: int, unread: Callable[[str], None]
+    store: "Store", folder: Path, limit: int, on_unreadable: Callable[[str], None]
 ) -> Iterator[ListedRun]:
-    """Yield the stored runs, newest first; errors of unreadable ones are passed to `unread`."""
+    """Yield the stored runs, newest first; pass the error of an unreadable one to a function."""
     files = {file.stem: file for file in folder.glob("*.jsonl")}
     decisions = {record.transcript_id: record for record in store.decisions.by_model(limit)}
     # The name of a file begins with the time at which the run began, without colons.
@@ -174,7 +174,7 @@ def list_recordings(
             else:
                 continue
         except errors.CanonError as error:
-            unread(str(error))
+            on_unreadable(str(error))
             continue
         yield ListedRun(recorded, file, decisions.get(name))
 
@@ -189,19 +189,19 @@ def _recorded_run(document: bytes, path: str | Path) -> RecordedRun:
         raise errors.TranscriptError(f"{path}: not a transcript: it has no complete line")
     is_cut = len(events) < sum(1 for line in lines if line.strip())
     recorded = RecordedRun(events, is_cut=is_cut)
-    run, result = recorded.run, recorded.result
+    run, recorded_result = recorded.run, recorded.result_document
     try:
         bundle = read_bundle(run.evidence) if run and run.evidence else None
-        outcome = convert_json(result, AdjudicationResult) if result else None
+        result = convert_json(recorded_result, AdjudicationResult) if recorded_result else None
     except (errors.EvidenceError, msgspec.ValidationError) as error:
         raise errors.TranscriptError(
             f"{path}: this version cannot read its evidence or result: {error}; record it again"
         ) from error
-    return replace(recorded, bundle=bundle, outcome=outcome)
+    return replace(recorded, bundle=bundle, result=result)
 
 
 def replay(path: Path, on_event: EventHandler | None = None) -> AdjudicationResult:
-    """Run a recorded conversation again with the present code. Raises `TranscriptError`."""
+    """Play a recorded conversation again with the present code. Raises `TranscriptError`."""
     recorded = read_recording(path)
     run = recorded.run
     if run is None or run.evidence is None:
@@ -277,7 +277,7 @@ def read_reply_line(line: bytes | str) -> ReplyToParse:
 
 
 class ReplyParser:
-    """Parses replies as the adjudicator does, or if `takes_any`, any tool call and answer."""
+    """Parses replies as the adjudicator does; if it `takes_any`, every tool call and answer."""
 
     def __init__(self, config: LLMConfig, *, takes_any: bool = False) -> None:
         self._config = config

@@ -57,7 +57,7 @@ _IN_PART = "`canon undo` kept what somebody changed since: with --force it puts 
 
 
 def runs_to_undo(store: "Store") -> Iterator[RunRecord]:
-    """Yield the runs with writes that can be undone, newest first; not the runs that undid some."""
+    """Yield the runs with writes that can be undone, newest first; runs that undid them are not."""
     return (run for run in store.runs.iterate() if any(writes_to_undo(store, run)))
 
 
@@ -225,8 +225,8 @@ def _require_last(store: "Store", write: WriteRecord, tags: TagSet) -> None:
             raise _UndoRefusedError(_WRITTEN_SINCE.format(run=later.run_id))
 
 
-def _require_audio(write: WriteRecord, sound: str) -> None:
-    if sound != write.audio_hash:
+def _require_audio(write: WriteRecord, present_hash: str) -> None:
+    if present_hash != write.audio_hash:
         raise _UndoRefusedError(_OTHER_AUDIO)
 
 
@@ -264,7 +264,7 @@ class Verification:
     """The result for one file; `changes` are those since the write, or the keys that undo kept."""
 
     path: Path
-    finding: VerifyState
+    state: VerifyState
     why: str | None = None
     changes: tuple[ChangedKey, ...] = ()
     write: WriteRecord | None = None
@@ -283,7 +283,7 @@ def verify(store: "Store", path: Path) -> Verification:
         if write is None:
             return Verification(path, VerifyState.UNRECORDED, "canon wrote no tags into it")
         result = _compare(path, write)
-        if result.finding is VerifyState.SAME and is_undoing(store, write):
+        if result.state is VerifyState.SAME and is_undoing(store, write):
             result = _compare_undone(store, result, write)
         is_moved = write.path != path_bytes(path)
         return replace(result, why=moved_text(write, result.why)) if is_moved else result
@@ -292,14 +292,14 @@ def verify(store: "Store", path: Path) -> Verification:
 
 
 def _compare_undone(store: "Store", result: Verification, undoing: WriteRecord) -> Verification:
-    """Return the result for a file whose tags are as an undoing left them."""
+    """Return the result for a file that still has the tags from when a write was undone."""
     write = store.journal.get(undoing.undoes) if undoing.undoes else None
     kept_keys: tuple[ChangedKey, ...] = ()
     if write and write.state is WriteState.DONE:
         kept_keys = tags_put_back(write, read_tag_set(result.path)).kept_keys
     if not kept_keys:
-        return replace(result, finding=VerifyState.PUT_BACK)
-    return replace(result, finding=VerifyState.IN_PART, why=_IN_PART, changes=kept_keys)
+        return replace(result, state=VerifyState.PUT_BACK)
+    return replace(result, state=VerifyState.IN_PART, why=_IN_PART, changes=kept_keys)
 
 
 def _compare(path: Path, write: WriteRecord) -> Verification:

@@ -18,7 +18,7 @@ from chart_binder.jobs.evaluate import InvalidLine
 from chart_binder.jobs.gather import limited_lookup
 from chart_binder.jobs.pipeline import Pipeline, attempt, decide_bundle
 
-_NEEDED = ("artist", "title", "year")
+_REQUIRED = ("artist", "title", "year")
 _DELIMITERS = (",", ";", "\t")
 _FIRST_YEAR, _LAST_YEAR = 1860, 2100
 """The oldest preserved recording of a human voice is from 1860."""
@@ -27,7 +27,7 @@ _UNDATED = "no official, dated release of it is known"
 
 
 class ListedYear(msgspec.Struct, frozen=True):
-    """A row of the list; lines count from 1."""
+    """A row of the list, with the number of its line, from 1 on."""
 
     line: int
     artist: str
@@ -37,7 +37,7 @@ class ListedYear(msgspec.Struct, frozen=True):
 
 
 class ComparedYear(msgspec.Struct, frozen=True):
-    """A row with its first release, which is `off` years after the listed one, or its `problem`."""
+    """A row with its first release, which is `off` years after the listed year, or a `problem`."""
 
     row: ListedYear
     first_release: FirstRelease | None
@@ -46,7 +46,7 @@ class ComparedYear(msgspec.Struct, frozen=True):
 
 
 class YearShares(msgspec.Struct, frozen=True):
-    """The numbers and shares of rows with the listed year and near it; no shares without rows."""
+    """How many rows have the listed year or a near one, and their shares, None without rows."""
 
     rows: int
     exact: int
@@ -90,7 +90,7 @@ def read_years(content: bytes, name: str) -> Iterator[ListedYear | InvalidLine]:
     count = 0
     try:
         header = [value.strip().casefold() for value in next(filled, [])]
-        if any(header.count(name) != 1 for name in _NEEDED) or header.count("isrc") > 1:
+        if any(header.count(name) != 1 for name in _REQUIRED) or header.count("isrc") > 1:
             raise CanonError(
                 f"{name}: the header has {', '.join(map(repr, header)) or 'nothing'}; artist, title"
                 " and year are needed, once each, isrc may be there"
@@ -105,14 +105,14 @@ def read_years(content: bytes, name: str) -> Iterator[ListedYear | InvalidLine]:
 
 
 def _row(line: int, values: dict[str, str]) -> ListedYear | InvalidLine:
-    artist, title, year = (values.get(name, "").strip() for name in _NEEDED)
+    artist, title, year = (values.get(name, "").strip() for name in _REQUIRED)
     code = isrc(values.get("isrc", ""))
     is_year = year.isascii() and year.isdigit() and _FIRST_YEAR <= int(year) <= _LAST_YEAR
     for name, value, is_right, allowed in (
         ("artist", artist, bool(artist), "a name"),
         ("title", title, bool(title), "a name"),
         ("year", year, is_year, f"a year from {_FIRST_YEAR} to {_LAST_YEAR}"),
-        ("isrc", code, len(code or "") in (0, 12), "one such as GBUM71029604"),
+        ("isrc", code, len(code or "") in (0, 12), "a code such as GBUM71029604"),
     ):
         if not is_right:
             return InvalidLine(line, f"{name}: found {value!r}; {allowed} is allowed")

@@ -32,27 +32,27 @@ from chart_binder.store import (
 from chart_binder.store.schema import METADATA, schema_version
 
 S = TypeVar("S", bound=msgspec.Struct)
-Meaning = Callable[[BaseException | None], str]
-
+ErrorText = Callable[[BaseException | None], str]
+"""Returns an error of the driver as a predicate about the store: `is damaged: ...`."""
 
 _PAGE = 100
 _Parameters = Mapping[str, object] | None
 
 
 @contextmanager
-def translated(name: str, meaning: Meaning) -> Iterator[None]:
+def translated(name: str, error_text: ErrorText) -> Iterator[None]:
     """Raise the errors of a database or its driver as a `StoreError` about the store `name`."""
     try:
         yield
     except (DBAPIError, sqlite3.Error) as error:  # the latter is raised by `_set_up`
         cause = getattr(error, "orig", error)
-        raise StoreError(f"the store {name!r} {meaning(cause)}") from error
+        raise StoreError(f"the store {name!r} {error_text(cause)}") from error
     except SQLAlchemyError as error:
         raise StoreError(f"the store {name!r} cannot be used: {first_line(error)}") from error
     except UnicodeDecodeError as error:  # from an SQLite error that quotes a damaged page
         raise StoreError(f"the store {name!r} is damaged: {first_line(error)}") from error
     except (UnicodeError, OverflowError) as error:  # values that no database can hold
-        raise StoreError(f"the store {name!r} cannot keep this: {first_line(error)}") from error
+        raise StoreError(f"the store {name!r} cannot store this: {first_line(error)}") from error
 
 
 class StorePart:
@@ -71,16 +71,16 @@ class Database:
     """Transactions on one database; failures in them raise `StoreError` with its `name`.
 
     Each transaction of `writers` holds `turn`, a lock if the database allows a single writer.
-    `mode` and `lock` are statements: `create_tables` executes `mode` first, again and again for
-    `patience_s` seconds while another process uses the database, and `lock` before it creates the
-    tables.
+    `mode` and `lock` are statements for `create_tables`: it executes `mode` first, repeating it for
+    up to `patience_s` seconds while another process uses the database, and `lock` before it creates
+    the tables.
     """
 
     name: str
     noun: str
     readers: sa.Engine
     writers: sa.Engine
-    meaning: Meaning
+    error_text: ErrorText
     mode: str = ""
     patience_s: float = 0.0
     lock: str = ""
@@ -89,13 +89,13 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """Begin a transaction that sees one state of the store and changes nothing."""
-        with translated(self.name, self.meaning), self.readers.connect() as connection:
+        with translated(self.name, self.error_text), self.readers.connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """Begin a transaction; commit it if the block succeeds, else roll it back."""
-        with self.turn, translated(self.name, self.meaning), self.writers.begin() as connection:
+        with self.turn, translated(self.name, self.error_text), self.writers.begin() as connection:
             yield connection
 
     def rows(
@@ -133,13 +133,13 @@ class Database:
             connection.execute(new, row)
 
     def last(self, table: sa.Table) -> int:
-        """Return the number of the newest row, or 0 if there is none."""
+        """Return the number of the newest row, or 0 for an empty table."""
         return self.rows(sa.select(sa.func.max(table.c.seq)))[0][0] or 0
 
     def pages(
         self, table: sa.Table, wanted: sa.Select[Any], last: int | None = None
     ) -> Iterator[sa.Row[*tuple[Any, ...]]]:
-        """Yield rows up to number `last`, the oldest first, or all, the newest first, in pages."""
+        """Yield all rows, newest first, in pages; with `last`, rows up to it, oldest first."""
         number = table.c.seq
         if last is None:
             pages = wanted.order_by(number.desc()).limit(_PAGE)
@@ -158,14 +158,17 @@ class Database:
         """Create the tables unless they exist. Raises `StoreError` if their schema differs."""
         has_tables = self.has_tables()
         if self.mode:  # takes no effect in a transaction
-            with translated(self.name, self.meaning), closing(self.readers.raw_connection()) as raw:
+            with (
+                translated(self.name, self.error_text),
+                closing(self.readers.raw_connection()) as raw,
+            ):
                 _set_mode(raw.cursor(), self.mode, self.patience_s)
         if has_tables:
             return
         with self.writing() as connection:
             if self.lock:
                 connection.exec_driver_sql(self.lock)
-            if not self._has_tables(connection):  # another process may have been faster
+            if not self._has_tables(connection):  # another process may have created them
                 METADATA.create_all(connection, checkfirst=False)
                 connection.execute(sa.insert(schema_version).values(version=VERSION))
 
@@ -201,7 +204,7 @@ def open_database(text: str) -> Database:
     try:
         url = make_url(text)
     except (ArgumentError, ValueError) as error:  # ValueError: the port is not a number
-        raise StoreError(f"store.url {masked(text)!r} is no URL; {_ALLOWED}") from error
+        raise StoreError(f"store.url {masked(text)!r} is not a URL; {_ALLOWED}") from error
     if url.get_backend_name() == "sqlite":
         return _open_sqlite(url)
     if url.drivername in _POSTGRES:
@@ -223,7 +226,7 @@ def _read_timeout(url: URL) -> tuple[float, dict[str, str | tuple[str, ...]]]:
     is_file = url.get_backend_name() == "sqlite"
     if not 0 <= timeout <= _MAX_TIMEOUT_S or (is_file and query):
         raise StoreError(
-            f"store.url {masked(url.render_as_string())!r} has an odd query: only"
+            f"store.url {masked(url.render_as_string())!r} has an invalid query: only"
             f" ?timeout=SECONDS may follow, up to {_MAX_TIMEOUT_S:.0f}"
         )
     return timeout, query
@@ -233,11 +236,11 @@ def _open_sqlite(url: URL) -> Database:
     """Return the SQLite file at `url`, after creating its folder. Raises `StoreError`."""
     path = Path(url.database or ".")
     if path == Path(":memory:") or path.is_dir():
-        raise StoreError(f"the store {url.database!r} is no file; {_ALLOWED}")
+        raise StoreError(f"the store {url.database!r} is not a file; {_ALLOWED}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        problem = f"the folder of the store {str(path)!r} cannot be made: {error.strerror}"
+        problem = f"the folder of the store {str(path)!r} cannot be created: {error.strerror}"
         raise StoreError(problem) from error
     timeout, _ = _read_timeout(url)
     if is_read_only(path):
@@ -257,7 +260,7 @@ def _open_sqlite(url: URL) -> Database:
         noun="file",
         readers=engine,
         writers=engine.execution_options(canon_begin="BEGIN IMMEDIATE"),
-        meaning=sqlite_problem,
+        error_text=sqlite_problem,
         mode="PRAGMA journal_mode=WAL",
         patience_s=timeout,
         turn=Lock(),  # SQLite's writers poll, so some of many threads would wait forever
@@ -297,7 +300,7 @@ _MEANING = {
     "25006": "is read-only: name a server that takes writes",
     "42501": "may not be used: its user is not allowed to",
     "28P01": "may not be opened: the server refuses the password",
-    "3D000": "is not there: make the database, or name another in store.url",
+    "3D000": "is missing: create the database, or name another in store.url",
 }
 """What an error means, by SQLSTATE (postgresql.org/docs/current/errcodes-appendix.html)."""
 _MEANING_OF_CLASS = {
@@ -324,7 +327,7 @@ def postgres_problem(cause: BaseException | None) -> str:
 
 
 _LOCK = "SELECT pg_advisory_xact_lock(7165063)"
-"""Locks until the transaction that creates the tables ends; the number is arbitrary."""
+"""Holds a lock until the transaction that creates the tables ends; the number is arbitrary."""
 
 
 def _open_postgres(url: URL) -> Database:
@@ -360,7 +363,7 @@ def _open_postgres(url: URL) -> Database:
         noun="database",
         readers=engine.execution_options(isolation_level="REPEATABLE READ"),
         writers=engine,
-        meaning=postgres_problem,
+        error_text=postgres_problem,
         lock=_LOCK,
     )
 
@@ -375,8 +378,8 @@ def insert_into(connection: sa.Connection, table: sa.Table) -> Insert:
 
 
 _KEY_BYTES = 16
-_MOST_TEXT = 500
-_HEAD = 200
+_MAX_KEY_LENGTH = 500
+_KEY_START = 200
 
 
 def path_key(path: bytes) -> bytes:
@@ -386,9 +389,9 @@ def path_key(path: bytes) -> bytes:
 
 def short_key(key: str) -> str:
     """Return a text key unchanged, or its beginning and its hash if it is long."""
-    if len(key) <= _MOST_TEXT:
+    if len(key) <= _MAX_KEY_LENGTH:
         return key
-    return f"{key[:_HEAD]}...{hashlib.sha256(key.encode()).hexdigest()}"
+    return f"{key[:_KEY_START]}...{hashlib.sha256(key.encode()).hexdigest()}"
 
 
 _LONGEST_ID = 40
@@ -397,7 +400,7 @@ _LONGEST_ID = 40
 def damaged_record(
     name: str, kind: type, problem: str, record_id: object = None
 ) -> DamagedRecordError:
-    """Return the error for a record whose columns have values of a wrong type or form."""
+    """Return the error for a record with values of a wrong type or form."""
     subject = f"its {kind.__name__.removesuffix('Record').lower()} record"
     if isinstance(record_id, str):
         subject += f" {record_id[:_LONGEST_ID]!r}"

@@ -56,17 +56,17 @@ def _decision_in(database: Database, row: sa.Row[Any]) -> DecisionRecord | Unrea
 
 
 def readable(
-    database: Database, rows: Iterable[sa.Row[Any]], unread: UnreadHandler | None = None
+    database: Database, rows: Iterable[sa.Row[Any]], on_unread: UnreadHandler | None = None
 ) -> Iterator[DecisionRecord]:
-    """Yield the decisions that can be read; pass the others to `unread`, or log them."""
+    """Yield the decisions that can be read; pass the others to `on_unread`, or log them."""
     for row in rows:
         decision = _decision_in(database, row)
         if isinstance(decision, DecisionRecord):
             yield decision
-        elif unread:
-            unread(decision)
+        elif on_unread:
+            on_unread(decision)
         else:
-            _log.warning("left out: %s", decision.problem)
+            _log.warning("skipped: %s", decision.problem)
 
 
 class Documents(StorePart, Generic[D]):
@@ -121,7 +121,7 @@ class ForgottenCounts(msgspec.Struct, frozen=True):
 
 
 class Decisions(StorePart):
-    """The decisions on files, with history."""
+    """The decisions on files, the earlier ones included."""
 
     def put(
         self,
@@ -183,7 +183,7 @@ class Decisions(StorePart):
         return tuple(row.path for row in self._database.rows(wanted.distinct()))
 
     def by_evidence(self, evidence_hash: str, adjudicator: str) -> DecisionRecord | None:
-        """Return this adjudicator's last decision from this evidence, on any file, or None."""
+        """Return the last decision of this adjudicator on this evidence, for any file, or None."""
         wanted = (
             sa.select(decisions)
             .where(decisions.c.evidence_hash == evidence_hash)
@@ -199,9 +199,9 @@ class Decisions(StorePart):
         return int(self._database.rows(wanted)[0][0])
 
     def forget(self, named: Sequence[bytes], *, is_dry: bool = False) -> ForgottenCounts:
-        """Delete all decisions on files at or below paths, and what belongs only to them.
+        """Delete all decisions on files at or below paths, and everything that only they need.
 
-        That is verdicts, audits, reasons why tags were not written, evidence and transcripts. The
+        These are verdicts, audits, reasons why tags were not written, evidence and transcripts. The
         journal stays, because it is needed to restore tags.
         """
         files: set[bytes] = set()
@@ -230,20 +230,20 @@ class Decisions(StorePart):
         return ForgottenCounts(len(files), count)
 
     def iterate(
-        self, states: Collection[str] = (), unread: UnreadHandler | None = None
+        self, states: Collection[str] = (), on_unread: UnreadHandler | None = None
     ) -> Iterator[DecisionRecord]:
         """Yield the latest decision of every file, as of now, if it is in one of `states`.
 
-        Without `states`, yield all. Pass a decision that cannot be read to `unread`, or raise.
+        Without `states`, yield all. Pass a decision that cannot be read to `on_unread`, or raise.
         """
         last = self._database.last(decisions)
         wanted = sa.select(decisions).where(~superseded(last))
         if states:
             wanted = wanted.where(decisions.c.state.in_(sorted(states)))
         rows = self._database.pages(decisions, wanted, last)
-        if unread is None:
+        if on_unread is None:
             return (self._database.read(DecisionRecord, row) for row in rows)
-        return readable(self._database, rows, unread)
+        return readable(self._database, rows, on_unread)
 
 
 _IS_OF_PATH = sa.and_(
@@ -270,9 +270,9 @@ def is_under(table: sa.Table, path: bytes) -> sa.ColumnElement[bool]:
     return sa.or_(table.c.path == path, head == folder)
 
 
-def is_same_file(other: sa.FromClause) -> sa.ColumnElement[bool]:
-    """Match rows of `other`, an alias of `decisions`, about the same file as a decision."""
-    return sa.and_(other.c.path_key == decisions.c.path_key, other.c.path == decisions.c.path)
+def is_same_file(alias: sa.FromClause) -> sa.ColumnElement[bool]:
+    """Match rows of an alias of `decisions` that are about the same file as a decision."""
+    return sa.and_(alias.c.path_key == decisions.c.path_key, alias.c.path == decisions.c.path)
 
 
 def superseded(last: int | None = None) -> sa.ColumnElement[bool]:
@@ -297,7 +297,7 @@ class CachedAnswers(StorePart):
         # SQLite stores values of any type in any column.
         if not isinstance(row.body, bytes) or not isinstance(row.fetched_at, float):
             raise StoreError(
-                f"the store {self._database.name!r} is damaged: the answer kept under"
+                f"the store {self._database.name!r} is damaged: the answer stored under"
                 f" {key[:200]!r} is not bytes with a time"
             )
         return CachedAnswer(row.body, row.fetched_at)
@@ -321,7 +321,7 @@ class CachedAnswers(StorePart):
 
 
 class AnswersSince:
-    """Cached answers that were fetched since a moment, in seconds since the epoch."""
+    """Cached answers that were fetched at `moment`, in seconds since the epoch, or later."""
 
     def __init__(self, answers: CachedAnswers, moment: float) -> None:
         self._answers = answers
@@ -336,15 +336,15 @@ class AnswersSince:
 
 
 QUEUE_LENGTH = 120
-"""The most requests that may wait. A slot more than that many intervals ahead is ignored, because
-the clock was set back after the slot was reserved."""
+"""The most requests that may wait. A slot that is further ahead is ignored: the clock was set back
+after the slot was reserved."""
 
 
 class RateSlots(StorePart):
-    """The next free moment of each service, shared by all threads and processes of a store."""
+    """The time of the next request to each service, for all threads and processes of a store."""
 
     def reserve(self, service: str, interval_s: float, now: float) -> float:
-        """Take the next free moment of `service`; return how many seconds after `now` it is.
+        """Reserve the next free time of `service`; return how many seconds after `now` it is.
 
         `now` is in seconds since the epoch, because all processes must use the same clock.
         """

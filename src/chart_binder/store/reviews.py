@@ -19,7 +19,7 @@ from chart_binder.store.schema import audits, decisions, overrides, verdicts
 
 
 class Overrides(StorePart):
-    """The overrides by recording; `store.read_overrides` reads them without creating a store."""
+    """The overrides by recording; `store.read_overrides` reads them without opening a store."""
 
     def put(self, override: OverrideRecord) -> None:
         """Save an override, replacing an earlier one for the same recording."""
@@ -27,7 +27,7 @@ class Overrides(StorePart):
             put_override(connection, override)
 
     def rename(self, old: OverrideRecord, new: OverrideRecord) -> None:
-        """Replace an override, and the ids in the verdicts that came with it.
+        """Replace an override, and the ids in the verdicts that were saved with it.
 
         If a newer override is stored for the recording of `new`, only delete `old`.
         """
@@ -41,7 +41,7 @@ class Overrides(StorePart):
                 remove_override(connection, old.recording_mbid)
                 return
             ids = {"crg_mbid": new.crg_mbid, "rr_mbid": new.rr_mbid}
-            connection.execute(sa.update(verdicts).where(_came_with(old)).values(ids))
+            connection.execute(sa.update(verdicts).where(_saved_with(old)).values(ids))
             stored = overrides.c.recording_mbid == old.recording_mbid
             connection.execute(sa.delete(overrides).where(stored))
             put_override(connection, new)
@@ -70,7 +70,7 @@ def put_override(connection: sa.Connection, override: OverrideRecord) -> None:
 
 
 def remove_override(connection: sa.Connection, recording: str) -> None:
-    """Remove an override, and the verdicts that came with it, in an open transaction."""
+    """Remove an override, and the verdicts that were saved with it, in an open transaction."""
     same = (
         sa.select(overrides.c.recording_mbid)
         .where(
@@ -92,33 +92,33 @@ _PAGE = 100
 class WaitingCase:
     """A waiting decision, and how many files with the same evidence wait.
 
-    The decision is the last one in state review among those of the files, else the last one. `left`
-    is the number of cases from this one on.
+    The decision is the last one in state review among those of the files, else the last one.
+    `cases_left` is the number of cases from this one on.
     """
 
     decision: DecisionRecord
     files: int
-    left: int
+    cases_left: int
 
 
 class ReviewQueue(StorePart):
     """The decisions that wait for a person.
 
     A decision waits if it is the latest of its file and in an open state, and if there is neither a
-    verdict on it (or on an equal earlier decision) nor a newer override for its recording. A
-    decision by an override that was removed waits, too, and among the states may be `YEAR`.
-    Overrides for recordings that the decision does not name are not considered here.
+    verdict on it (or on an equal earlier decision) nor a newer override for its recording. So does
+    a decision by an override that was removed. The state `YEAR` means decisions of the rules about
+    which a model was asked. Overrides for recordings that a decision does not name do not count.
     """
 
     def cases(
         self,
         states: Collection[str],
         under: Collection[bytes] = (),
-        unread: UnreadHandler | None = None,
+        on_unread: UnreadHandler | None = None,
     ) -> Iterator[WaitingCase]:
         """Yield a case for each evidence that waits now, sorted by album, then by last decision.
 
-        Pass a decision that cannot be read to `unread`.
+        Pass a decision that cannot be read to `on_unread`.
         """
         cases = self._rows_of_cases(states, under)
         for start in range(0, len(cases), _PAGE):
@@ -127,7 +127,7 @@ class ReviewQueue(StorePart):
             rows = {row.seq: row for row in self._database.rows(wanted)}
             for place, (_, number, files) in enumerate(page, start):
                 row = [rows[number]] if number in rows else []
-                for decision in readable(self._database, row, unread):
+                for decision in readable(self._database, row, on_unread):
                     yield WaitingCase(decision, files, len(cases) - place)
 
     def of_evidence(
@@ -174,13 +174,14 @@ class ReviewQueue(StorePart):
 
 
 def _waits(states: Collection[str]) -> sa.ColumnElement[bool]:
+    """Match decisions that wait; `ReviewQueue` says which do."""
     of_recording = sa.select(overrides.c.recording_mbid).where(
         overrides.c.recording_mbid == decisions.c.recording_mbid
     )
     is_open: sa.ColumnElement[bool] = decisions.c.state.in_(sorted(states))
     if _OPEN in states:  # a decision by an override waits if the override was removed
-        by_one = sa.and_(decisions.c.state == _DECIDED, decisions.c.decided_by == _OVERRIDE)
-        is_open = sa.or_(is_open, sa.and_(by_one, ~of_recording.exists()))
+        by_override = sa.and_(decisions.c.state == _DECIDED, decisions.c.decided_by == _OVERRIDE)
+        is_open = sa.or_(is_open, sa.and_(by_override, ~of_recording.exists()))
     if YEAR in states:
         by_rules = sa.and_(decisions.c.state == _DECIDED, decisions.c.decided_by == "rules")
         is_open = sa.or_(is_open, sa.and_(by_rules, decisions.c.adjudicator.is_not(None)))
@@ -189,7 +190,7 @@ def _waits(states: Collection[str]) -> sa.ColumnElement[bool]:
 
 
 def _has_verdict() -> sa.ColumnElement[bool]:
-    """Match decisions with a verdict on them or on an equal earlier decision on their file."""
+    """Match decisions with a verdict on them, or on an equal earlier decision on the same file."""
     earlier = decisions.alias("earlier")
     same = (
         is_same_file(earlier),
@@ -211,7 +212,7 @@ def _is_equal(decision: Any, other: Any) -> sa.ColumnElement[bool]:
 
 
 def _has_newer(connection: sa.Connection, records: Sequence[VerdictRecord]) -> bool:
-    """Return whether a decision of verdicts has a newer one."""
+    """Return whether the store has a newer verdict on one of the decisions of `records`."""
     decided = verdicts.c.decision_id.in_({record.decision_id for record in records})
     newest = connection.scalar(sa.select(sa.func.max(verdicts.c.at_utc)).where(decided))
     return newest is not None and newest > max(record.at_utc for record in records)
@@ -233,16 +234,16 @@ class Verdicts(StorePart):
         self,
         records: Collection[VerdictRecord],
         override: OverrideRecord | None = None,
-        without: Collection[OverrideRecord] = (),
+        outdated: Collection[OverrideRecord] = (),
         *,
         is_dry: bool = False,
     ) -> SavedVerdicts:
-        """Save verdicts and the override that comes with them in one transaction.
+        """Save verdicts, and the override that they set, in one transaction.
 
-        Remove earlier overrides for its recording, and those in `without`. If `is_dry`, change
-        nothing.
+        Remove the `outdated` overrides, and an earlier one for the same recording. If `is_dry`,
+        change nothing.
         """
-        replaced = (*without, override) if override else without
+        replaced = (*outdated, override) if override else outdated
         recordings = {record.recording_mbid for record in replaced}
         wanted = sa.select(overrides).where(overrides.c.recording_mbid.in_(recordings))
         with self._database.writing() as connection:
@@ -263,7 +264,7 @@ class Verdicts(StorePart):
     def take_back(self, saved: SavedVerdicts) -> bool:
         """Restore in one transaction what was stored before `save`.
 
-        If an override was changed or a newer verdict given since, change nothing and return false.
+        If an override was changed or a newer verdict saved since, change nothing and return false.
         """
         expected = {saved.override.recording_mbid: saved.override} if saved.override else {}
         recordings = {*expected, *(override.recording_mbid for override in saved.before)}
@@ -287,20 +288,20 @@ class Verdicts(StorePart):
             _put(connection, saved.verdicts_before)
         return True
 
-    def given_with(self, override: OverrideRecord) -> tuple[VerdictRecord, ...]:
-        """Return the verdicts that came with an override."""
+    def of_override(self, override: OverrideRecord) -> tuple[VerdictRecord, ...]:
+        """Return the verdicts that were saved with an override."""
         return self._database.records(VerdictRecord, _verdicts_with(override))
 
-    def reached_by(self, override: OverrideRecord) -> tuple[DecisionRecord, ...]:
+    def affected_by(self, override: OverrideRecord) -> tuple[DecisionRecord, ...]:
         """Return the latest decisions that an override affects, if they can be read.
 
-        Such a decision names its recording, or has a verdict that came with the override.
+        Such a decision names its recording, or has a verdict that was saved with the override.
         """
-        came_with = sa.select(verdicts.c.decision_id).where(_came_with(override))
-        is_reached = sa.or_(
-            decisions.c.recording_mbid == override.recording_mbid, decisions.c.id.in_(came_with)
+        saved_with = sa.select(verdicts.c.decision_id).where(_saved_with(override))
+        is_affected = sa.or_(
+            decisions.c.recording_mbid == override.recording_mbid, decisions.c.id.in_(saved_with)
         )
-        wanted = sa.select(decisions).where(is_reached, ~superseded()).order_by(decisions.c.seq)
+        wanted = sa.select(decisions).where(is_affected, ~superseded()).order_by(decisions.c.seq)
         return tuple(readable(self._database, self._database.rows(wanted)))
 
     def history(self, decision: str) -> tuple[VerdictRecord, ...]:
@@ -314,8 +315,8 @@ class Verdicts(StorePart):
             by_decision.setdefault(verdict.decision_id, []).append(verdict)
         return by_decision
 
-    def on_the_same(self, decision: DecisionRecord) -> VerdictRecord | None:
-        """Return the newest verdict on a decision or on an equal one of its file, or None."""
+    def on_equal(self, decision: DecisionRecord) -> VerdictRecord | None:
+        """Return the newest verdict on a decision, or on an equal decision on the same file."""
         wanted = (
             sa.select(verdicts)
             .join(decisions, decisions.c.id == verdicts.c.decision_id)
@@ -358,11 +359,11 @@ class Audits(StorePart):
 
 
 def _verdicts_with(override: OverrideRecord) -> sa.Select[tuple[Any, ...]]:
-    """Select the verdicts that came with an override, the oldest first."""
-    return sa.select(verdicts).where(_came_with(override)).order_by(verdicts.c.seq)
+    """Select the verdicts that were saved with an override, the oldest first."""
+    return sa.select(verdicts).where(_saved_with(override)).order_by(verdicts.c.seq)
 
 
-def _came_with(override: OverrideRecord) -> sa.ColumnElement[bool]:
+def _saved_with(override: OverrideRecord) -> sa.ColumnElement[bool]:
     return sa.and_(
         verdicts.c.at_utc == override.set_at_utc,
         verdicts.c.crg_mbid.is_not_distinct_from(override.crg_mbid),

@@ -22,7 +22,7 @@ class Runs(StorePart):
     def begin(self, run: RunRecord) -> None:
         """Save a run unless its id is stored already."""
         row = msgspec.structs.asdict(run) | {
-            # Escaped, so that every database takes an argument of any bytes as text.
+            # JSON escapes arguments, because databases do not take every byte in text.
             "arguments": json.dumps(run.arguments),
             "counts": json.dumps(dict(run.counts)),
         }
@@ -52,17 +52,17 @@ class Runs(StorePart):
         return next(iter(self.newest(1)), None)
 
     def newest(
-        self, count: int, command: str | None = None, unread: UnreadRunHandler | None = None
+        self, count: int, command: str | None = None, on_unread: UnreadRunHandler | None = None
     ) -> tuple[RunRecord, ...]:
-        """Return the last `count` runs (of `command`), newest first; `unread` as in `iterate`."""
+        """Return the last `count` runs (of `command`), newest first; see also `iterate`."""
         wanted = sa.select(runs).order_by(runs.c.seq.desc()).limit(count)
         if command is not None:
             wanted = wanted.where(runs.c.command == command)
-        return tuple(self._readable(self._database.rows(wanted), unread))
+        return tuple(self._readable(self._database.rows(wanted), on_unread))
 
-    def iterate(self, unread: UnreadRunHandler | None = None) -> Iterator[RunRecord]:
-        """Yield every run, the newest first; pass the problem of an unreadable one to `unread`."""
-        return self._readable(self._database.pages(runs, sa.select(runs)), unread)
+    def iterate(self, on_unread: UnreadRunHandler | None = None) -> Iterator[RunRecord]:
+        """Yield every run, newest first; pass the problem of a damaged one to `on_unread`."""
+        return self._readable(self._database.pages(runs, sa.select(runs)), on_unread)
 
     def _change(self, run: str, counts: Mapping[str, int], columns: Mapping[str, object]) -> None:
         changed = sa.update(runs).where(runs.c.id == run)
@@ -70,15 +70,15 @@ class Runs(StorePart):
             connection.execute(changed.values(counts=json.dumps(dict(counts)), **columns))
 
     def _readable(
-        self, rows: Iterable[sa.Row[Any]], unread: UnreadRunHandler | None
+        self, rows: Iterable[sa.Row[Any]], on_unread: UnreadRunHandler | None
     ) -> Iterator[RunRecord]:
         for row in rows:
             try:
                 run = self._read(row)
             except DamagedRecordError as error:
-                if unread is None:
+                if on_unread is None:
                     raise
-                unread(str(error))
+                on_unread(str(error))
             else:
                 yield run
 
@@ -88,7 +88,7 @@ class Runs(StorePart):
             columns |= {name: json.loads(columns[name]) for name in ("arguments", "counts")}
             for moment in (columns["started_at_utc"], columns["ended_at_utc"]):
                 if isinstance(moment, str) and datetime.fromisoformat(moment).tzinfo is None:
-                    raise ValueError(f"{moment[:40]!r} is a time of no zone")  # noqa: TRY301
+                    raise ValueError(f"{moment[:40]!r} is a time without a zone")  # noqa: TRY301
         except (ValueError, TypeError) as error:
             name = self._database.name
             raise damaged_record(name, RunRecord, str(error), columns["id"]) from error
@@ -96,12 +96,12 @@ class Runs(StorePart):
 
 
 _STATES_BEFORE = {
-    # A program that repairs the journal may call a write failed that its writer then finishes.
+    # A write that another program marked as failed in a repair may still be finished.
     WriteState.DONE: (WriteState.INTENDED, WriteState.FAILED, WriteState.DONE),
     WriteState.FAILED: (WriteState.INTENDED, WriteState.FAILED),
     WriteState.UNDONE: (WriteState.DONE, WriteState.UNDONE),
 }
-"""The states in which a write may be before it changes to a state."""
+"""The states from which a write may change to each state."""
 
 
 class Journal(StorePart):
@@ -173,9 +173,9 @@ class Journal(StorePart):
             if connection.execute(change).rowcount:
                 return
         stored = self.get(write)
-        actual = f"is {stored.state}" if stored else "is not kept"
+        actual = f"is {stored.state}" if stored else "is not stored"
         raise StoreError(
-            f"the journal in {self._database.name!r} cannot call the write {write!r} {state}:"
+            f"the journal in {self._database.name!r} cannot mark the write {write!r} as {state}:"
             f" it {actual}"
         )
 

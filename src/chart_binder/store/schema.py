@@ -10,7 +10,7 @@ METADATA = sa.MetaData()
 
 
 class Bytes(sa.LargeBinary):
-    """Unconverted bytes; readers check values, because SQLite stores any type in any column."""
+    """Unconverted bytes; readers check the type, because SQLite stores any type in any column."""
 
     cache_ok = True
 
