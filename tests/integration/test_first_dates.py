@@ -412,7 +412,7 @@ def test_a_file_that_was_forgotten_meanwhile_is_not_judged(
     with walking(home, environment | alone, "review", "walk") as terminal:
         terminal.until("? keys")
         canon("forget", open_song).must_end(0)
-        terminal.press(("1", "it was taken out of the store since"), ("q", ""))
+        terminal.press(("1", "it was deleted"), ("q", ""))
     assert canon("override", "list", "--output=json", **alone).lines == []
 
 

@@ -183,7 +183,9 @@ def test_an_intent_stays_open_until_it_is_done_or_failed(store: Store) -> None:
 
 def test_only_what_is_done_can_be_undone(store: Store) -> None:
     store.journal.intend(write(1))
-    with pytest.raises(StoreError, match="cannot mark the write 'write1' as undone: it is intended"):
+    with pytest.raises(
+        StoreError, match="cannot mark the write 'write1' as undone: it is intended"
+    ):
         store.journal.undone("write1", NOW)
     store.journal.done("write1", NOW)
     store.journal.done("write1", NOW)
