@@ -144,7 +144,7 @@ GROUPS: list[tuple[tuple[str, ...], int, str]] = [
     ((BY_OTHERS, "--force"), 0, "not in the evidence"), ((BY_OTHERS, "--offline"), 0, UNCHECKED),
     ((ALBUM, OF_OTHERS), 1, f"is of release group {BY_OTHERS} 'The Dark Side of the Moon'"),
     ((ALBUM, OF_OTHERS, "--force"), 0, "not in the evidence"),
-    ((ALBUM, OF_OTHERS, "--offline"), 0, "it was not checked whether the release is of that release group"),
+    ((ALBUM, OF_OTHERS, "--offline"), 0, "it was not checked whether the release is of"),
     ((BY_QUEEN,), 0, "not in the evidence"), ((BY_VARIOUS,), 0, "not in the evidence"),
     ((ELSEWHERE,), 1, f"MusicBrainz knows no release group {ELSEWHERE}"),
     ((ELSEWHERE, "--force"), 0, "not in the evidence"),

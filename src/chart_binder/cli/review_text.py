@@ -144,7 +144,7 @@ def case_parts(
     needed = ""
     if case.decision.state is State.DECIDED and not lapsed:
         yield ScreenPart([*_decided(case, verdict)])
-    if case.is_year or lapsed or case.decision.state is not State.DECIDED:
+    if case.proposes_only_date or lapsed or case.decision.state is not State.DECIDED:
         needed = need_text(case, verdict, config, lapsed=lapsed)
         yield ScreenPart([*wrap(needed, "  Needs you: ", 4)], 6, 1)
     rows = case.rows

@@ -6,7 +6,7 @@ from chart_binder.config import Config
 from chart_binder.domain.verdict import Decided, Open, Verdict
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.jobs.decision import State, advice_for
-from chart_binder.jobs.review import ReviewCase, asked_briefly, sources_short
+from chart_binder.jobs.review import ReviewCase, asked_briefly, missing_sources
 from chart_binder.jobs.wording import musicbrainz_page, question_text
 
 KEYS = "123456789"
@@ -36,7 +36,7 @@ def short_need(case: ReviewCase, config: Config) -> str:
         return _year_proposed(case) or LAPSED
     if case.decision.failure:
         return case.decision.failure
-    if short := sources_short(case, config.llm, config.rules):
+    if short := missing_sources(case, config.llm, config.rules):
         return short
     proposal = case.proposal
     title = case.labels.titles.get(proposal.crg_mbid) if proposal else None
@@ -58,9 +58,9 @@ def need_text(case: ReviewCase, verdict: Verdict | None, config: Config, *, laps
         return LAPSED
     if failure := case.decision.failure:
         return f"{failure}: {_GONE if case.is_gone else advice_for(case.decision.cause)}"
-    if case.is_year:
+    if case.proposes_only_date:
         return short_need(case, config)
-    return sources_short(case, config.llm, config.rules) or _need_by_rules(case, verdict)
+    return missing_sources(case, config.llm, config.rules) or _need_by_rules(case, verdict)
 
 
 def _need_by_rules(case: ReviewCase, verdict: Verdict | None) -> str:

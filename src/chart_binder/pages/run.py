@@ -29,7 +29,7 @@ def run_page(name: str, recorded: transcripts.RecordedRun) -> str:
             digest=style_digest(style),
             about=(recorded.bundle and recorded.bundle.name) or name,
             recorded=recorded,
-            result=recorded.outcome,
+            result=recorded.result,
             candidates=candidates[:_MAX_CANDIDATES],
             more_candidates=max(len(candidates) - _MAX_CANDIDATES, 0),
             turns=(_turn(turn, recorded) for turn in recorded.turns),
@@ -40,7 +40,7 @@ def run_page(name: str, recorded: transcripts.RecordedRun) -> str:
 
 
 def _names(recorded: transcripts.RecordedRun) -> dict[str, Any]:
-    result = recorded.outcome
+    result = recorded.result
     if result is None:
         return {}
     return {
@@ -90,7 +90,7 @@ def _arguments(step: StepEvent) -> str:
 
 def _particulars(name: str, recorded: transcripts.RecordedRun) -> dict[str, str]:
     rows: dict[str, str | None] = {"transcript": name}
-    run, result = recorded.run, recorded.outcome
+    run, result = recorded.run, recorded.result
     if run:
         rows |= {
             "run": run.id,
