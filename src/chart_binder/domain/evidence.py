@@ -266,7 +266,8 @@ class Provenance(Value, frozen=True):
     """The sources of the evidence; `cache_age_s` is the age in seconds of the oldest response.
 
     `unread` describes what was found but not read, or a recording that may be the same
-    performance; `siblings` says why not all siblings were looked up.
+    performance; `siblings` says why not all siblings were looked up. `index` names the dump of
+    MusicBrainz that the evidence is from; without it, the evidence is from the web service.
     """
 
     sources_used: tuple[Text, ...] | None = None
@@ -274,6 +275,7 @@ class Provenance(Value, frozen=True):
     cache_age_s: float | None = None
     unread: Text | None = None
     siblings: Text | None = None
+    index: Text | None = None
 
 
 T = TypeVar("T")

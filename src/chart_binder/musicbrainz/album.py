@@ -51,6 +51,8 @@ def look_up_album(
 ) -> dict[RecordingId, FetchedRecording]:
     """Return the recordings that look-ups for several files find, if these take fewer requests."""
     answers: dict[RecordingId, FetchedRecording] = {}
+    if service.is_local:
+        return answers
     pairs_held = 0
     for artist_id, files in _by_artist(service, album).items():
         catalogue = catalogues.get(artist_id, _cost_one_by_one(service, files))
@@ -209,7 +211,7 @@ class CatalogueCache:
         about twice the least number of requests.
         """
         is_paused = self._service.now() - self._failed_at < PAUSE_S
-        if not worth or artist_id == VARIOUS_ARTISTS or is_paused:
+        if not worth or artist_id == VARIOUS_ARTISTS or is_paused or self._service.is_local:
             return None
         with self._artist_locks[hash(artist_id) % _LOCKS]:
             try:

@@ -53,6 +53,10 @@ class Service(Protocol):
     def is_offline(self) -> bool:
         """Whether only stored responses are used."""
 
+    @property
+    def is_local(self) -> bool:
+        """Whether no look-up takes a request, so that files need not share any."""
+
     def fetch(self, query: ServiceQuery) -> Answer:
         """Return the response to a query, or raise `LookupFailedError`."""
 

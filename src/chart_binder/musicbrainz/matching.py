@@ -146,9 +146,10 @@ def _by_name(client: Client, tags: TrackTags, of_album: FindArtists) -> Matches:
         least_ms = max(0, tags.duration_ms - LENGTH_TOLERANCE_MS)
         length_ms = least_ms, tags.duration_ms + LENGTH_TOLERANCE_MS
     queries: list[ws.SearchRecordings | ws.SearchLoosely] = [
-        ws.SearchRecordings(name, titles, length_ms) for name in names
+        ws.SearchRecordings(name, titles, length_ms, credit=tags.artist or "") for name in names
     ]
-    for query in (*queries, ws.SearchLoosely("recording", title, artist, ws.PAGE)):
+    loosely = ws.SearchLoosely("recording", title, artist, ws.PAGE, tags.artist or "")
+    for query in (*queries, loosely):
         hits, count = client.search(query)
         if len({first_artist(hit) for hit in hits if _fits(hit, tags)}) > 1:
             tags = with_current_ids(client, tags)

@@ -229,6 +229,8 @@ class AnswerCache(Protocol):
 class CachedService:
     """MusicBrainz with a cache of all responses except failures; offline, any age is accepted."""
 
+    is_local = False
+
     def __init__(
         self,
         config: MusicBrainzConfig,

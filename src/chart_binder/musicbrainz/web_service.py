@@ -20,7 +20,7 @@ PAGE = 100
 _LONGEST_MS = 2**31 - 1
 _MAX_SEARCHED = 200
 """Characters of a title or name: longer ones may not fit into a request."""
-_MAX_FOR_MODEL = 8
+MAX_FOR_MODEL = 8
 """The most results of a search for a model."""
 
 
@@ -130,17 +130,18 @@ class SearchByTitle(_Query):
 
     def _request(self) -> _Request:
         title = f"{self.entity.replace('-', '')}:{_quoted(self.title)}"
-        return _search(self.entity, f"{title} AND {_by_artist(self.artist)}", _MAX_FOR_MODEL)
+        return _search(self.entity, f"{title} AND {_by_artist(self.artist)}", MAX_FOR_MODEL)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchLoosely(_Query):
-    """Search for any of the words of title and artist."""
+    """Search for any of the words of title and artist; `credit` is as for `SearchRecordings`."""
 
     entity: Entity
     title: str
     artist: str
-    limit: int = _MAX_FOR_MODEL
+    limit: int = MAX_FOR_MODEL
+    credit: str = ""
 
     def _request(self) -> _Request:
         words = {self.entity.replace("-", ""): self.title, "artist": self.artist}
@@ -165,13 +166,18 @@ class SearchGroupsOfYears(_Query):
 
 @dataclass(frozen=True, slots=True)
 class SearchRecordings(_Query):
-    """Search for recordings by titles, artist and length; all clauses in `only` must hold."""
+    """Search for recordings by titles, artist and length; all clauses in `only` must hold.
+
+    `credit` is the artist with guests, as a file names them. The web service finds it by `artist`,
+    an index of whole names may not.
+    """
 
     artist: str
     titles: Sequence[str]
     length_ms: tuple[int, int] | None = None
     only: Sequence[Clause] = ()
     offset: int = 0
+    credit: str = ""
 
     def _request(self) -> _Request:
         named = " OR ".join(f"recording:{_quoted(title)}" for title in self.titles)

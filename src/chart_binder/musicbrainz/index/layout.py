@@ -1,9 +1,9 @@
 """The form of an index: one SQLite file that is built once and only read afterwards.
 
 An MBID is 16 bytes. A recording or work has its first 8 bytes as the row's key and the other 8 in
-`rest`, both as signed integers; if that key is taken, the next free one. Artists, release groups
-and releases have MusicBrainz' row ids. A date is the integer `yyyymmdd` with 00 for an unknown
-part; 0 is no date. Texts that MusicBrainz stores as "" are NULL.
+`rest`, both as signed integers; if that key is taken, the next free one, and a row in `displaced`.
+Artists, release groups and releases have MusicBrainz' row ids. A date is the integer `yyyymmdd`
+with 00 for an unknown part; 0 is no date. Texts that MusicBrainz stores as "" are NULL.
 """
 
 import sqlite3
@@ -30,6 +30,10 @@ CREATE TABLE word (kind TEXT, id INTEGER, name TEXT, PRIMARY KEY (kind, id)) WIT
 -- every MBID of artists, release groups and releases, of recordings only those that were merged;
 -- kind is one of the numbers below, id the row's id or key
 CREATE TABLE identifier (kind INTEGER, gid BLOB, id INTEGER, PRIMARY KEY (kind, gid)) WITHOUT ROWID;
+-- recordings and works whose key is not the beginning of their MBID: all are read at once
+CREATE TABLE displaced (
+    kind INTEGER, key INTEGER, gid BLOB, PRIMARY KEY (kind, key)
+) WITHOUT ROWID;
 -- sort_name is NULL if it is the name; aliases is a list of texts (`TEXTS`)
 CREATE TABLE artist (
     id INTEGER PRIMARY KEY, gid BLOB, name TEXT, sort_name TEXT, comment TEXT, country TEXT,
@@ -74,8 +78,8 @@ CREATE TABLE group_title (
 ) WITHOUT ROWID;
 """
 WORD_KINDS: Final = ("status", "primary_type", "secondary_type", "format", "link_type")
-ARTIST, RELEASE_GROUP, RELEASE, RECORDING = range(4)
-"""The kinds of `identifier`."""
+ARTIST, RELEASE_GROUP, RELEASE, RECORDING, WORK = range(5)
+"""The kinds of `identifier` (without works) and of `displaced` (recordings and works alone)."""
 
 
 class Info(msgspec.Struct, frozen=True, array_like=True):
@@ -142,7 +146,7 @@ def gid_text(gid: bytes) -> str:
 
 
 def gid_of_row(key: int, rest: int) -> str:
-    """Return the MBID of a recording or work as text, if its key is not that of another."""
+    """Return the MBID of a recording or work as text, if it is not in `displaced`."""
     return gid_text(_KEY_AND_REST.pack(key, rest))
 
 

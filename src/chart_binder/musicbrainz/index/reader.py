@@ -1,0 +1,353 @@
+"""Read the rows of an index as the values that the web service's responses have."""
+
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Final, NamedTuple, TypeAlias
+
+from chart_binder.domain.vocabulary import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
+from chart_binder.musicbrainz import web_service as ws
+from chart_binder.musicbrainz.index import layout
+from chart_binder.musicbrainz.index.layout import date_text, gid_of_row, gid_text, ids_of, keys_of
+
+_CACHED: Final = 4_096
+_RECORDING: Final = """
+SELECT key, rest, name, credit, length, first_date, comment, video, isrcs, releases
+FROM recording WHERE key = ?"""
+_RELEASE: Final = """
+SELECT r.gid, r.name, r.credit, r.status, r.comment, r.barcode, r.info,
+    g.gid, g.name, g.credit, g.type, g.secondary, g.first_date, g.comment
+FROM release r JOIN release_group g ON g.id = r.release_group WHERE r.id = ?"""
+_GROUP: Final = """
+SELECT gid, name, credit, type, secondary, first_date, comment FROM release_group WHERE id = ?"""
+_CREDIT: Final = """
+SELECT c.name, c.parts, a.gid, a.name, a.sort_name, a.comment, a.aliases
+FROM credit c JOIN artist a ON a.id = c.artist WHERE c.id = ?"""
+_ARTIST: Final = "SELECT gid, name, sort_name, comment, aliases FROM artist WHERE id = ?"
+_RELEASE_IDS: Final = {
+    "artist": "SELECT releases FROM discography WHERE artist = ?",
+    "track_artist": "SELECT appearances FROM discography WHERE artist = ?",
+    "release-group": "SELECT releases FROM release_group WHERE id = ?",
+}
+
+GroupRow: TypeAlias = tuple[bytes, str, int, int | None, int, int, str | None]
+RecordingRow: TypeAlias = tuple[
+    int, int, str, int, int | None, int, str | None, int, str | None, bytes | None
+]
+
+
+class ArtistCredit(NamedTuple):
+    """A credit as text, and its artists with the phrases that join them."""
+
+    phrase: str
+    parts: tuple[ws.Credit | str, ...]
+
+
+class Reader:
+    """Reads one index in one thread. A file that replaces the index later is not seen.
+
+    Methods raise `sqlite3.Error`, and other errors if the file is damaged: see `service.DAMAGE`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the index. Raises `IndexFileError`."""
+        connection = layout.open_index(path)
+        weakref.finalize(self, connection.close)
+        self.execute = connection.execute
+        self.meta: dict[str, str | int] = dict(self.execute("SELECT name, value FROM meta"))
+        words: dict[str, dict[int, str]] = {kind: {} for kind in layout.WORD_KINDS}
+        for kind, number, name in self.execute("SELECT kind, id, name FROM word"):
+            words[kind][number] = name
+        self._words = words
+        self._keys: dict[tuple[int, str], int] = {}
+        self._gids: dict[tuple[int, int], str] = {}
+        for kind, key, gid in self.execute("SELECT kind, key, gid FROM displaced"):
+            self._keys[kind, gid_text(gid)], self._gids[kind, key] = key, gid_text(gid)
+        self._statuses, self._types = words["status"], words["primary_type"]
+        self._formats = words["format"]
+        self._secondary = lru_cache(_CACHED)(self._secondary_types)
+        self._media = lru_cache(_CACHED)(self._untracked_media)
+        self.credit = lru_cache(_CACHED)(self._credit)
+
+    @cached_property
+    def dumped_at(self) -> float:
+        """When the dump was made, in seconds since the epoch."""
+        moment = datetime.fromisoformat(str(self.meta["timestamp"])[:19])
+        return moment.replace(tzinfo=UTC).timestamp()
+
+    def row_id(self, kind: int, mbid: str) -> int | None:
+        """Return the row id of an artist, release group or release, or the key of a merged id."""
+        query = "SELECT id FROM identifier WHERE kind = ? AND gid = ?"
+        gid = bytes.fromhex(mbid.replace("-", ""))
+        row: tuple[int] | None = self.execute(query, (kind, gid)).fetchone()
+        return row[0] if row else None
+
+    def recording_row(self, mbid: str) -> RecordingRow | None:
+        """Return the row of a recording, also of one that was merged."""
+        key, rest = layout.key_and_rest(mbid)
+        key = self._keys.get((layout.RECORDING, mbid), key)
+        row: RecordingRow | None = self.execute(_RECORDING, (key,)).fetchone()
+        if row is None or row[1] != rest:
+            row = self.execute(_RECORDING, (self.row_id(layout.RECORDING, mbid),)).fetchone()
+        return row
+
+    def recording_rows(self, keys: Iterable[int]) -> Iterator[RecordingRow]:
+        """Yield the rows of recordings; skip keys without one."""
+        for key in keys:
+            if row := self.execute(_RECORDING, (key,)).fetchone():
+                yield row
+
+    def recording(
+        self,
+        row: RecordingRow,
+        *,
+        is_hit: bool = False,
+        relations: Sequence[ws.Relation] = (),
+        works: Sequence[ws.Relation] = (),
+    ) -> ws.Recording:
+        """Return a recording; a hit of a search has aliases, releases and a score."""
+        key, rest, name, credit_id, length, first_date, comment, video, isrcs, releases = row
+        credit = self.credit(credit_id, with_aliases=is_hit)
+        return ws.Recording(
+            id=RecordingId(self._gids.get((layout.RECORDING, key)) or gid_of_row(key, rest)),
+            title=name,
+            length=None if length is None else str(length),
+            disambiguation=comment,
+            video="true" if video else None,
+            first_release_date=date_text(first_date),
+            artist_credit=credit.parts,
+            artist_credit_phrase=credit.phrase,
+            isrc_list=tuple(isrcs.split(" ")) if isrcs else (),
+            release_list=self.releases(ids_of(releases)) if is_hit else (),
+            score="100" if is_hit else None,
+            recording_relation_list=tuple(relations),
+            work_relation_list=tuple(works),
+        )
+
+    def related(self, row: RecordingRow) -> ws.Recording:
+        """Return a recording with its relations to recordings and works."""
+        query = "SELECT works, relations FROM recording WHERE key = ?"
+        works, packed = self.execute(query, row[:1]).fetchone()
+        relations = []
+        for type_, is_backward, key, has_ended in layout.RELATIONS.decode(packed or b"\x90"):
+            relations += [
+                ws.Relation(
+                    type=self._words["link_type"].get(type_),
+                    direction="backward" if is_backward else None,
+                    ended="true" if has_ended else None,
+                    recording=self.recording(other),
+                )
+                for other in self.recording_rows([key])
+            ]
+        performed = [ws.Relation(type="performance", work=work) for work in self._works(works)]
+        return self.recording(row, relations=relations, works=performed)
+
+    def _works(self, packed: bytes | None) -> Iterator[ws.Work]:
+        for key in keys_of(packed):
+            query = "SELECT key, rest, name FROM work WHERE key = ?"
+            if row := self.execute(query, (key,)).fetchone():
+                gid = self._gids.get((layout.WORK, key)) or gid_of_row(*row[:2])
+                yield ws.Work(gid, row[2])
+
+    def with_isrc(self, isrc: str) -> list[int]:
+        """Return the keys of the recordings that carry an ISRC."""
+        rows = self.execute("SELECT recording FROM isrc WHERE isrc = ?", (isrc.upper(),))
+        return [row[0] for row in rows]
+
+    def release_ids(self, linked: ws.Linked, mbid: str) -> tuple[int, ...] | None:
+        """Return the row ids of the releases of a recording, group or artist."""
+        if linked == "recording":
+            row = self.recording_row(mbid)
+            return ids_of(row[9]) if row else None
+        kind = layout.RELEASE_GROUP if linked == "release-group" else layout.ARTIST
+        row_id = self.row_id(kind, mbid)
+        if row_id is None:
+            return None
+        packed = self.execute(_RELEASE_IDS[linked], (row_id,)).fetchone()
+        return ids_of(packed[0]) if packed else ()
+
+    def releases_of_group(self, row_id: int) -> tuple[int, ...]:
+        """Return the row ids of the releases of a group."""
+        packed = self.execute(_RELEASE_IDS["release-group"], (row_id,)).fetchone()
+        return ids_of(packed[0]) if packed else ()
+
+    def recordings_of_work(self, work_id: str) -> tuple[int, ...] | None:
+        """Return the keys of the recordings of a work."""
+        key, rest = layout.key_and_rest(work_id)
+        key = self._keys.get((layout.WORK, work_id), key)
+        query = "SELECT recordings FROM work WHERE key = ? AND rest = ?"
+        row = self.execute(query, (key, rest)).fetchone()
+        return keys_of(row[0]) if row else None
+
+    def releases(self, row_ids: Iterable[int], *, tracks: bool = False) -> tuple[ws.MBRelease, ...]:
+        """Return releases, each with its tracks if these are asked for."""
+        rows = ((number, self.execute(_RELEASE, (number,)).fetchone()) for number in row_ids)
+        return tuple(
+            self._release(row, self._tracked_media(number) if tracks else None)
+            for number, row in rows
+            if row
+        )
+
+    def _release(
+        self,
+        row: tuple[
+            bytes, str | None, int | None, int | None, str | None, str | None, bytes,
+            bytes, str, int, int | None, int, int, str | None,
+        ],
+        media: tuple[ws.Medium, ...] | None,
+    ) -> ws.MBRelease:  # fmt: skip
+        gid, name, credit_id, status, comment, barcode, packed = row[:7]
+        group = self.group(row[7:])
+        credit = self.credit(row[9] if credit_id is None else credit_id)
+        info = layout.INFO.decode(packed)
+        events = tuple([_event(date, code) for date, code in info.events])
+        first = events[0] if events else _NO_EVENT
+        codes = first.area.iso_3166_1_code_list if first.area else (None,)
+        return ws.MBRelease(
+            id=ReleaseId(gid_text(gid)),
+            release_group=group,
+            title=group.title if name is None else name,
+            status=self._statuses.get(status) if status else None,
+            disambiguation=comment,
+            date=first.date,
+            country=codes[0],
+            artist_credit=credit.parts,
+            artist_credit_phrase=credit.phrase,
+            medium_list=self._media(info.formats) if media is None else media,
+            release_event_list=events,
+            barcode=barcode,
+            label_info_list=tuple([_label(number, label) for number, label in info.labels]),
+        )
+
+    def group(self, row: GroupRow, links: Sequence[ws.Relation] = ()) -> ws.MBReleaseGroup:
+        """Return a release group."""
+        gid, name, credit_id, type_, secondary, first_date, comment = row
+        credit = self.credit(credit_id)
+        return ws.MBReleaseGroup(
+            id=ReleaseGroupId(gid_text(gid)),
+            title=name,
+            primary_type=self._types.get(type_) if type_ else None,
+            secondary_type_list=self._secondary(secondary) if secondary else (),
+            first_release_date=date_text(first_date),
+            artist_credit=credit.parts,
+            artist_credit_phrase=credit.phrase,
+            disambiguation=comment,
+            url_relation_list=tuple(links),
+        )
+
+    def group_row(self, row_id: int) -> GroupRow | None:
+        """Return the row of a release group."""
+        row: GroupRow | None = self.execute(_GROUP, (row_id,)).fetchone()
+        return row
+
+    def links(self, row_id: int) -> tuple[ws.Relation, ...]:
+        """Return the addresses to which a release group links."""
+        query = "SELECT links FROM release_group WHERE id = ?"
+        (packed,) = self.execute(query, (row_id,)).fetchone()
+        types = self._words["link_type"]
+        return tuple(
+            ws.Relation(type=types.get(type_), target=target, ended="true" if has_ended else None)
+            for type_, target, has_ended in layout.LINKS.decode(packed or b"\x90")
+        )
+
+    def artist(self, row_id: int) -> ws.MBArtist | None:
+        """Return an artist with its country."""
+        query = "SELECT gid, name, sort_name, comment, country FROM artist WHERE id = ?"
+        row = self.execute(query, (row_id,)).fetchone()
+        if row is None:
+            return None
+        gid, name, sort_name, comment, country = row
+        artist_id = ArtistId(gid_text(gid))
+        return ws.MBArtist(artist_id, name, sort_name or name, comment, country)
+
+    def _credit(self, row_id: int, *, with_aliases: bool = False) -> ArtistCredit:
+        name, parts, *first = self.execute(_CREDIT, (row_id,)).fetchone()
+        if parts is None:
+            return ArtistCredit(name, (ws.Credit(_artist(*first, with_aliases=with_aliases)),))
+        credits_: list[ws.Credit | str] = []
+        for artist_id, credited, phrase in layout.PARTS.decode(parts):
+            row = self.execute(_ARTIST, (artist_id,)).fetchone()
+            artist = _artist(*row, with_aliases=with_aliases)
+            credits_.append(ws.Credit(artist, None if credited == artist.name else credited))
+            credits_ += [phrase] if phrase else []
+        return ArtistCredit(name, tuple(credits_))
+
+    def _secondary_types(self, bits: int) -> tuple[str, ...]:
+        types = self._words["secondary_type"]
+        return tuple(name for number, name in sorted(types.items()) if bits >> number & 1)
+
+    def _untracked_media(self, formats: tuple[int | None, ...]) -> tuple[ws.Medium, ...]:
+        names = (self._formats.get(number) if number else None for number in formats)
+        return tuple(ws.Medium(format=name) for name in names)
+
+    def _tracked_media(self, release: int) -> tuple[ws.Medium, ...]:
+        row = self.execute("SELECT media FROM media WHERE release = ?", (release,)).fetchone()
+        return tuple(map(self._medium, layout.MEDIA.decode(row[0]))) if row else ()
+
+    def _medium(self, medium: layout.PackedMedium) -> ws.Medium:
+        keys = keys_of(medium.recordings)
+        positions = medium.positions or range(1, len(keys) + 1)
+        tracks: list[ws.MBTrack] = []
+        for place, (key, position) in enumerate(zip(keys, positions, strict=True)):
+            credit = medium.credits.get(place)
+            recording = next((self.recording(row) for row in self.recording_rows([key])), None)
+            parts = recording.artist_credit if recording else ()
+            tracks.append(
+                ws.MBTrack(
+                    id=gid_text(medium.gids[16 * place : 16 * place + 16]),
+                    title=medium.titles.get(place),
+                    position=str(position),
+                    recording=recording,
+                    artist_credit=parts if credit is None else self.credit(credit).parts,
+                )
+            )
+        start = 1 if tracks and tracks[0].position == "0" else 0
+        end = len(tracks) - medium.data_tracks
+        return ws.Medium(
+            format=self._formats.get(medium.format) if medium.format else None,
+            title=medium.name,
+            position=str(medium.position),
+            track_list=tuple(tracks[start:end]),
+            track_count=len(tracks[start:end]),
+            pregap=tracks[0] if start else None,
+            data_track_list=tuple(tracks[end:]),
+        )
+
+
+_NO_EVENT: Final = ws.ReleaseEvent()
+
+
+@lru_cache(65_536)
+def _event(date: int, code: str | None) -> ws.ReleaseEvent:
+    return ws.ReleaseEvent(date_text(date), _area(code) if code else None)
+
+
+@lru_cache(_CACHED)
+def _area(code: str) -> ws.Area:
+    return ws.Area((code,))
+
+
+@lru_cache(_CACHED)
+def _label(number: str | None, name: str | None) -> ws.LabelInfo:
+    return ws.LabelInfo(number, ws.Label(name) if name else None)
+
+
+def _artist(
+    gid: bytes,
+    name: str,
+    sort_name: str | None,
+    comment: str | None,
+    aliases: bytes | None,
+    *,
+    with_aliases: bool,
+) -> ws.MBArtist:
+    texts = layout.TEXTS.decode(aliases) if aliases and with_aliases else ()
+    return ws.MBArtist(
+        ArtistId(gid_text(gid)),
+        name,
+        sort_name or name,
+        comment,
+        alias_list=tuple(map(ws.Alias, texts)),
+    )

@@ -1,0 +1,163 @@
+"""Search an index by names and titles: by hash, else by likeness among an artist's titles.
+
+Hashes are hints: the caller compares titles and names. No search leaves the artists of the name.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from chart_binder.domain.credit_names import main_artist, parts_of
+from chart_binder.domain.vocabulary import MBID, fold
+from chart_binder.musicbrainz import web_service as ws
+from chart_binder.musicbrainz.index import layout
+from chart_binder.musicbrainz.index.keys import name_hashes, title_hash
+from chart_binder.musicbrainz.index.layout import ids_of
+from chart_binder.musicbrainz.index.reader import Reader, RecordingRow
+from chart_binder.musicbrainz.matching import same_title
+
+_MAX_HITS: Final = 500
+_MAX_ROWS: Final = 5_000
+"""The most recordings with one title by one artist that are read."""
+_MAX_TITLES: Final = 20_000
+"""The most titles of one artist that are compared; [unknown] has far more."""
+_MIN_LIKENESS: Final = 80
+"""A fast comparison, in percent, before titles are compared word by word."""
+_OFFICIAL: Final = "Official"
+_OF_TITLE: Final = "SELECT release_group FROM group_title WHERE hash = ? LIMIT ?"
+
+
+def artists(
+    reader: Reader, artist: str, credit: str = "", *, loosely: bool = False
+) -> dict[int, None]:
+    """Return the row ids of the artist with an id, or of all artists with a name or a credit.
+
+    A loose search also finds the artists named in a credit of several.
+    """
+    if MBID.fullmatch(artist):
+        row_id = reader.row_id(layout.ARTIST, artist)
+        return {} if row_id is None else {row_id: None}
+    names = [artist, credit]
+    if loosely:
+        folded = fold(credit or artist)
+        names += [main_artist(artist), *(folded[start:end] for start, end in parts_of(folded)[0])]
+    hashes = {number for name in names if name.strip() for number in name_hashes(name)}
+    query = "SELECT artist FROM artist_name WHERE hash = ?"
+    return {row[0]: None for number in hashes for row in reader.execute(query, (number,))}
+
+
+def find_recordings(reader: Reader, query: ws.SearchRecordings) -> tuple[list[ws.Recording], int]:
+    """Return the recordings with any of the titles by an artist, and how many there are."""
+    hashes = {title_hash(title) for title in query.titles}
+    keys = _keys(reader, artists(reader, query.artist, query.credit), hashes)
+    rows = [row for row in reader.recording_rows(keys) if _has_length(row, query.length_ms)]
+    hits = _shown(reader, rows[query.offset :])
+    if query.only:
+        hits = [hit for hit in hits if all(_holds(clause, hit) for clause in query.only)]
+    is_all = len(rows) <= query.offset + _MAX_HITS
+    return hits, query.offset + len(hits) if is_all else len(rows)
+
+
+def find_titles(
+    reader: Reader, query: ws.SearchByTitle | ws.SearchLoosely, limit: int
+) -> tuple[list[ws.Recording], int]:
+    """Return an artist's recordings with a title, or in a loose search with a title like it."""
+    if isinstance(query, ws.SearchLoosely):
+        keys = _keys_alike(reader, query)
+    else:
+        keys = _keys(reader, artists(reader, query.artist), {title_hash(query.title)})
+    rows = list(reader.recording_rows(keys))
+    return _shown(reader, rows[:limit]), len(rows)
+
+
+def _keys_alike(reader: Reader, query: ws.SearchLoosely) -> dict[int, None]:
+    from rapidfuzz import fuzz
+
+    wanted = query.title.lower()
+    keys: dict[int, None] = {}
+    for artist in artists(reader, query.artist, query.credit, loosely=True):
+        titles = reader.execute(
+            "SELECT r.key, r.name FROM title t JOIN recording r ON r.key = t.recording"
+            " WHERE t.artist = ? LIMIT ?",
+            (artist, _MAX_TITLES),
+        )
+        keys |= {
+            key: None
+            for key, name in titles
+            if fuzz.partial_ratio(wanted, name.lower(), score_cutoff=_MIN_LIKENESS)
+            and same_title(name, query.title)
+        }
+    return keys
+
+
+def _keys(reader: Reader, row_ids: Iterable[int], hashes: Iterable[int]) -> dict[int, None]:
+    query = "SELECT recording FROM title WHERE artist = ? AND hash = ? LIMIT ?"
+    return {
+        row[0]: None
+        for artist in row_ids
+        for number in hashes
+        for row in reader.execute(query, (artist, number, _MAX_ROWS))
+    }
+
+
+def _shown(reader: Reader, rows: Sequence[RecordingRow]) -> list[ws.Recording]:
+    return [reader.recording(row, is_hit=True) for row in rows[:_MAX_HITS]]
+
+
+def _has_length(row: RecordingRow, length_ms: tuple[int, int] | None) -> bool:
+    return length_ms is None or row[4] is None or length_ms[0] <= row[4] <= length_ms[1]
+
+
+def _holds(clause: ws.Clause, hit: ws.Recording) -> bool:
+    groups = (release.release_group for release in hit.release_list)
+    if clause == "status:official":
+        return any(release.status == _OFFICIAL for release in hit.release_list)
+    is_on_album = any(group and group.primary_type == "Album" for group in groups)
+    return is_on_album == (clause == "primarytype:album")
+
+
+def groups_of(reader: Reader, artist: int) -> tuple[int, ...]:
+    """Return the row ids of the release groups that are credited to an artist."""
+    query = "SELECT release_groups FROM discography WHERE artist = ?"
+    row = reader.execute(query, (artist,)).fetchone()
+    return ids_of(row[0]) if row else ()
+
+
+def groups_of_years(reader: Reader, query: ws.SearchGroupsOfYears) -> list[int]:
+    """Return the row ids of an artist's official groups first dated in a span of years."""
+    groups = {
+        group: reader.group_row(group)
+        for artist in artists(reader, query.artist)
+        for group in groups_of(reader, artist)
+    }
+    return [
+        group
+        for group, row in groups.items()
+        if row and query.first <= row[5] // 10_000 <= query.last and _is_official(reader, group)
+    ]
+
+
+def _is_official(reader: Reader, group: int) -> bool:
+    releases = reader.releases(reader.releases_of_group(group))
+    return any(release.status == _OFFICIAL for release in releases)
+
+
+def find_groups(reader: Reader, query: ws.SearchByTitle | ws.SearchLoosely) -> list[int]:
+    """Return the row ids of the release groups with a title, by an artist if one is named.
+
+    A loose search also finds the artist's groups with a title like it.
+    """
+    is_loose = isinstance(query, ws.SearchLoosely)
+    rows = reader.execute(_OF_TITLE, (title_hash(query.title), _MAX_ROWS))
+    titled = [row[0] for row in rows]
+    if is_loose and query.artist == query.title:  # no artist is named
+        return titled
+    catalogue = {
+        group: None
+        for artist in artists(reader, query.artist, loosely=is_loose)
+        for group in groups_of(reader, artist)
+    }
+    titled = [group for group in titled if group in catalogue]
+    if titled or not is_loose:
+        return titled
+    names = ((group, reader.group_row(group)) for group in catalogue)
+    return [group for group, row in names if row and same_title(row[1], query.title)]
