@@ -1,14 +1,14 @@
-"""The program `canon`, which `python -m chart_binder` is too."""
+"""The program `canon`, which `python -m chart_binder` also runs."""
 
 import signal
 import sys
 from types import FrameType
 
-_INTERRUPTED = 130
+from chart_binder.errors import INTERRUPTED
 
 
 def main() -> None:
-    """Run the command line; an interrupt ends it in one line, also while libraries are loaded."""
+    """Run the command line. An interrupt prints one line, even while modules are imported."""
     is_interrupted = False
 
     def interrupt(number: int, frame: FrameType | None) -> None:
@@ -18,7 +18,9 @@ def main() -> None:
         raise KeyboardInterrupt
 
     try:
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
+        if (
+            signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        ):  # else the parent ignores it
             signal.signal(signal.SIGINT, interrupt)
         from chart_binder.cli.main import main as run
 
@@ -27,7 +29,7 @@ def main() -> None:
         if not (is_interrupted or isinstance(error, KeyboardInterrupt)):
             raise
         sys.stderr.write("\ncanon: interrupted\n")
-        sys.exit(_INTERRUPTED)
+        sys.exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

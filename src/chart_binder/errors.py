@@ -9,7 +9,7 @@
 - `SaveError`: tags were not changed. In `chart_binder.audio`: `FileInUseError`, `NotWritableError`,
   `ChangedSinceError`, `UnconfirmedError`
 - `UnidentifiedError`, `NothingFoundError`, `NotLookedUpError`: there is no evidence
-- `LookupFailedError`: a service failed, so that nothing is known
+- `LookupFailedError`: a service failed, so it is unknown whether there is evidence
     - `SearchError`: the search service
     - `FetchError`: a page; `AddressForbiddenError` if nothing was sent to it
 - `StoreError`: the store failed; `DamagedRecordError` if one record did
@@ -75,7 +75,7 @@ class UnidentifiedError(CanonError):
 
 
 class LookupFailedError(CanonError):
-    """A service could not be asked, or its answer not read: whether anything exists is unknown."""
+    """A service could not be asked, or its answer could not be read, so nothing is known."""
 
 
 class NothingFoundError(CanonError):
@@ -103,7 +103,7 @@ class ClusterError(CanonError):
 
 
 class TranscriptError(CanonError):
-    """A recorded transcript cannot be read: names the file, the line and the defect."""
+    """A recorded transcript cannot be read; the text names the file, the line and the defect."""
 
 
 class SearchError(LookupFailedError):
@@ -129,8 +129,8 @@ class UnknownHostError(Exception):
     """The name service cannot resolve the name of a host."""
 
 
-# Greedy up to the last @, for a password may hold @, / and spaces. The address of an SQLite file
-# has neither user nor password, while its folders may have an @.
+# Greedy up to the last @, because a password may contain @, / and spaces. The address of an SQLite
+# file has neither user nor password, but its folders may contain an @.
 _USER = re.compile(
     r"(?<=://)(?<!sqlite://).*(?=@)"
     r"|(?<!.)(?!mailto:)(?!.*://)/*[^\s:/@]+:.*(?=@)",
@@ -138,8 +138,8 @@ _USER = re.compile(
 )
 _PARAMETER = re.compile(r"([?&#;](?!timeout=)[^\s=&?#;]+=)[^&#;]+")
 
-
 INTERRUPTED = 130
+"""The exit status of an interrupted run."""
 
 
 def end_status(error: BaseException) -> int:

@@ -43,7 +43,7 @@ def path_text(path: str | bytes | Path) -> str:
     """Return a path or an argument as text; bytes that are not UTF-8 become U+FFFD."""
     try:
         encoded = os.fsencode(path)
-    except UnicodeEncodeError:  # text of another origin, in a locale that lacks its letters
+    except UnicodeEncodeError:  # text that no path encodes, in a locale that lacks its letters
         encoded = str(path).encode("utf-8", "surrogateescape")
     return encoded.decode("utf-8", errors="replace")
 

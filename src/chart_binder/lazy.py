@@ -1,9 +1,9 @@
-"""Packages that export names from their modules, each imported when it is first used.
+"""Lazy exports: a package imports a module when a name of it is first used.
 
-So `canon --help`, or a program that uses one name, does not import all other modules.
+Therefore `canon --help`, or a program that uses one name, does not import all other modules.
 """
 
-TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all else here
+TYPE_CHECKING = False  # `typing` would take longer to import than everything else here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -131,10 +131,10 @@ class TimedStream(httpcore.NetworkStream):
 
 
 def _left_s(deadline: Deadline, error: type[httpcore.TimeoutException]) -> float:
-    """Return the seconds that remain, or raise `error`: a timeout of 0 would mean not to wait."""
+    """Return the remaining seconds, or raise `error`, because a timeout of 0 would mean no wait."""
     left_s = deadline.left_s
     if not left_s:
-        raise error(f"not over within {deadline.seconds:g} s")
+        raise error(f"not finished within {deadline.seconds:g} s")
     return left_s
 
 
@@ -159,9 +159,10 @@ def is_this_machine(host: str) -> bool:
 
 
 def environment_proxy(scheme: str, host: str) -> httpcore.Proxy | None:
-    """Return the proxy for a host by HTTP_PROXY, HTTPS_PROXY and NO_PROXY; none for this machine.
+    """Return the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name for a host, if any.
 
-    Raises `ConfigError`, which names the variable, if its value is not the address of a proxy.
+    There is none for this machine. Raises `ConfigError`, which names the variable, if its value is
+    not the address of a proxy.
     """
     name, proxy = named_proxy(host, scheme)
     if not proxy:
@@ -186,7 +187,7 @@ def environment_proxy(scheme: str, host: str) -> httpcore.Proxy | None:
 def named_proxy(host: str, *schemes: str) -> tuple[str, str]:
     """Return the variable that names a proxy for a host, and its value, or two empty texts.
 
-    `schemes` are tried in order; the scheme `all` stands for ALL_PROXY.
+    `schemes` are tried in order; the scheme `all` means ALL_PROXY.
     """
     proxies = getproxies()
     scheme = next(filter(proxies.get, schemes), None)
@@ -202,15 +203,15 @@ def trusted_authorities() -> ssl.SSLContext:
 
     Raises `ConfigError`, which names the variable, if no certificates can be read there.
     """
-    import httpx  # takes 170 ms, so only those who ask a server import it
+    import httpx  # takes 170 ms to import, which only requests to a server need
 
     try:
         return httpx.create_ssl_context()
     except OSError as error:
         name = "SSL_CERT_FILE" if os.environ.get("SSL_CERT_FILE") else "SSL_CERT_DIR"
         raise ConfigError(
-            f"{name} in the environment is {os.environ.get(name, '')!r}, where no certificates can"
-            " be read: unset it, or set it to where they are"
+            f"{name} in the environment is {os.environ.get(name, '')!r}, from which no certificates"
+            " can be read: unset it, or set it to the place of your certificates"
         ) from error
 
 
@@ -241,6 +242,6 @@ class Throttle:
             return
         now = self.clock()
         wait_s = self.limiter.reserve(service, self.interval_s, now)
-        left_s = now + wait_s - self.clock()  # reserving took some of it
+        left_s = now + wait_s - self.clock()  # reserving took some of that time
         if left_s > 0:
             self.wait(min(left_s, wait_s))

@@ -1,4 +1,4 @@
-"""Plug-ins, which are looked up by name among the installed entry points."""
+"""Look plug-ins up by name among the installed entry points."""
 
 import sys
 from collections.abc import Callable, Iterable

@@ -175,19 +175,19 @@ def test_an_id_is_read_bare_or_from_an_address(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("", "'' is no release group id"),
-        ("C1", "'C1' is no release group id"),
-        (f"{ID}0", "is no release group id"),
+        ("", "'' is not a release group id"),
+        ("C1", "'C1' is not a release group id"),
+        (f"{ID}0", "is not a release group id"),
         (f"https://musicbrainz.org/release/{ID}", "is the address of a release"),
-        (f"https://example.org/release-group/{ID}", "is no release group id"),
-        (f"https://musicbrainz.org.evil.example/release-group/{ID}", "is no release group id"),
+        (f"https://example.org/release-group/{ID}", "is not a release group id"),
+        (f"https://musicbrainz.org.evil.example/release-group/{ID}", "is not a release group id"),
     ],
 )
 def test_what_is_no_id_is_refused_with_what_is_allowed(text: str, found: str) -> None:
     with pytest.raises(UsageError) as caught:
         read_mbid(text, "release-group")
     assert found in str(caught.value)
-    assert "a UUID or https://musicbrainz.org/release-group/UUID is allowed" in str(caught.value)
+    assert "give a UUID or https://musicbrainz.org/release-group/UUID" in str(caught.value)
 
 
 def test_a_file_that_exists_is_a_path_whatever_its_name(tmp_path: Path) -> None:

@@ -114,8 +114,11 @@ CONFIGURED: list[tuple[dict[str, str], str, dict[str, str], int, str, str]] = [
     *(({HERE: text}, "-v config show", {}, 0, "llm.seed = 0", "work")
       for text in ("[canon]\n[llm]\nseed = 7\n", "a = [\n")),
     ({OWN: SEED.format(9), HERE: SEED.format(7)}, "config show", {}, 0, "llm.seed = 9", ""),
-    ({}, "config path", {}, 0, "your own file|not there: `canon init` makes it", ""),
+    ({}, "config path", {}, 0, "your own file|does not exist; `canon init`", ""),
     ({}, "config show", PASSED_OVER, 0, f"{SAID_OF_THEM}|llm.seed = 0", "s3cret"),
+    ({}, "-q config show", PASSED_OVER, 0, "llm.seed = 0", "passed over"),
+    ({}, 'config set llm.acceptance.trusted_sources ["a.example\\u0000"]', {}, 2,
+     "trusted_sources: a value cannot contain the character NUL", "set in"),
     ({HERE: SEED.format(1), "work/named.toml": "[llm]\nseed = 2\n[review]\nplayer = 'mpv'\n"},
      "config show", {"CANON_CONFIG": "named.toml"}, 0, 'llm.seed = 2|review.player = "mpv"', ""),
     ({"work/a.toml": SEED.format(1), "work/b.toml": SEED.format(2)}, "--config a.toml config show",
@@ -164,7 +167,7 @@ def test_doctor_reports_what_a_model_is_loaded_with(canon: Canon) -> None:
         httpx.post(f"{model.url}/api/chat", json=chat)
         canon("doctor", **asking(mb) | adjudicating(model, search)).must_end(
             0, "loaded with 2048 tokens only", "lower llm.num_ctx to 2048", "OLLAMA_NUM_PARALLEL",
-            "can be written to (schema ", "made for 131072 tokens (llm.num_ctx = ",
+            "can be written to (schema ", "up to 131072 tokens (llm.num_ctx = ",
             "finds nothing: is any engine on?", "warning  model", "warning  search",
         )  # fmt: skip
 

@@ -186,7 +186,7 @@ def test_the_right_candidate_is_named_by_label_id_or_address(canon: Canon, open_
     canon("review", "accept", open_song).must_end(1, "canon review show")
     for crg, rr, status, said in (
         ("C9", None, 2, "one of C1, C2"),
-        ("C2", "C2", 2, "'C2' is no release id"),
+        ("C2", "C2", 2, "'C2' is not a release id"),
         (None, "C2.R1", 2, "give both"),
     ):
         named = [f"--crg={crg}"] * bool(crg) + [f"--rr={rr}"] * bool(rr)

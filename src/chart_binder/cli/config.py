@@ -66,7 +66,7 @@ def path(session: options.Session) -> None:
     }
     about = "the one that is read" if file == users_file else f"not read, because {file} is"
     if not users_file.exists():
-        about = "not there: `canon init` makes it"
+        about = "does not exist; `canon init` creates it"
     texts = {
         "configuration": str(file or "none, so every key has its default"),
         "your own file": f"{users_file} ({about})",
@@ -94,9 +94,9 @@ def value_at(config: Config, key: str) -> Any:
     return dict(dotted_keys(config.model_dump(mode="json"))).get(key)
 
 
-def _values(context: click.Context, _: object, begun: str) -> list[str]:
+def _values(context: click.Context, _: object, prefix: str) -> list[str]:
     """Complete VALUE."""
-    return [value for value in values_of(context.params["key"]) if value.startswith(begun)]
+    return [value for value in values_of(context.params["key"]) if value.startswith(prefix)]
 
 
 @config.command("set", context_settings={"ignore_unknown_options": True})  # for VALUE -1
@@ -110,12 +110,15 @@ def set_key(session: options.Session, key: str, value: str, dry_run: bool) -> No
     Comments and other keys stay as they are; a missing file is created. Lists are JSON, or words
     separated by commas.
 
-    Exit status: 0, 1 the file cannot be written, 2 there is no such key, or the value or the file
-    is not valid.
+    Exit status: 0 success, 1 the file cannot be written, 2 there is no such key, or the value or
+    the file is not valid.
     """
     path = settings_path(session)
     text = text_of(path)
-    new = with_values(text, {key: read_value(key.split("."), value, "command line")}, path)
+    typed = read_value(key.split("."), value, "command line")
+    if "\0" in "".join(map(str, typed if isinstance(typed, (list, tuple)) else [typed])):
+        raise UsageError(f"{key}: a value cannot contain the character NUL")
+    new = with_values(text, {key: typed}, path)
     after = value_at(checked(new, path).config, key)
     if not dry_run and new != text:
         save_text(path, new)
@@ -136,8 +139,8 @@ def set_key(session: options.Session, key: str, value: str, dry_run: bool) -> No
 def edit(session: options.Session) -> None:
     """Open your configuration file in $VISUAL or $EDITOR; it is checked before it is saved.
 
-    Exit status: 0, 1 the file cannot be written, 2 there is no editor, or the text is not valid:
-    then the file stays as it was.
+    Exit status: 0 success, 1 the file cannot be written, 2 there is no editor, or the text is not
+    valid, so the file stays as it was.
     """
     path = settings_path(session)
     before = text = text_of(path)

@@ -25,10 +25,11 @@ _NO_MODEL = "none is used: `canon config set llm.enabled true` turns one on"
 
 
 _Check = tuple[str, str]
+"""What a check found, and a remark if there is one."""
 
 
 class DoctorFinding(msgspec.Struct, frozen=True, rename={"text": "said"}):
-    """The result of a check, or the problem and how to fix it; a check that is off is well."""
+    """The result of a check, or its problem and how to fix it; `is_well` if the check is off."""
 
     name: str
     state: str
@@ -42,8 +43,8 @@ class DoctorFinding(msgspec.Struct, frozen=True, rename={"text": "said"}):
 def doctor(session: options.Session) -> int:
     """Check the store, MusicBrainz, the model and the search service, and say what to do.
 
-    Each is ok, off (by the configuration, or offline), a warning (it works with a remark, or canon
-    can do without it), or failed.
+    Each is `ok`, `off` (by the configuration or --offline), `warning` (there is a remark, or it
+    fails but is optional) or `failed`.
 
     Exit status: 0 everything that is on works, 3 something optional does not, 1 something needed
     does not.
@@ -63,7 +64,7 @@ def show_finding(session: options.Session, finding: DoctorFinding) -> int:
 
 
 def _configuration(settings: Settings) -> DoctorFinding:
-    """Return which file was read; having none is well too."""
+    """Return which file was read; to have none is fine."""
     text = f"no file, so every key has its default; yours would be {user_file()}"
     if settings.file:
         text = f"{settings.file.absolute()} was read"
@@ -127,13 +128,13 @@ def _model(config: Config) -> _Check:
     server = f", {health.server}" if health.server else ""
     window, remark, loaded = "", health.remark, health.loaded_length
     if health.context_length:
-        window = f", made for {health.context_length} tokens (llm.num_ctx = {llm.num_ctx})"
+        window = f", up to {health.context_length} tokens (llm.num_ctx = {llm.num_ctx})"
     if loaded is not None:
         window += f", loaded with {loaded} tokens"
     if loaded is not None and loaded < llm.num_ctx:
         window += " only"
         remark += "; " * bool(remark) + (
-            "canon will ask for more; if it has no more after a run, lower llm.num_ctx to"
+            "canon will ask for more; if it is still so after a run, lower llm.num_ctx to"
             f" {loaded}, or give the server more memory"
         )
     text = f"{health.model_id} at {health.address}{server}{window}"
@@ -160,10 +161,10 @@ def model_build(llm: LLMConfig) -> str:
 
 
 _NOT_REPORTED = {
-    "ollama": "; it does not report how many replies it writes at a time: for several, set"
-    " OLLAMA_NUM_PARALLEL there, each takes memory for llm.num_ctx tokens"
+    "ollama": "; it does not report how many replies it writes at a time: to allow several, set"
+    " OLLAMA_NUM_PARALLEL on the server; each takes memory for llm.num_ctx tokens"
 }
-"""A setting that a kind of server does not report, and where it is set."""
+"""Settings that a kind of server does not report, and how to set them."""
 
 
 def _search(config: Config) -> _Check:

@@ -28,14 +28,14 @@ COMMANDS = {
     "demo": ("decide", "demo", "See the whole pipeline, with no network and no model."),
     "decide": ("decide", "decide", "Decide a few files or an album, with the reasons."),
     "explain": ("decide", "explain", "Decide files, and show why every other candidate lost."),
-    "batch": ("batch", "batch", "Decide a whole library; the same call goes on where it stopped."),
-    "write": ("write", "write", "Preview the changes of tags, or write them (--apply)."),
+    "batch": ("batch", "batch", "Decide a whole library; call it again to continue."),
+    "write": ("write", "write", "Preview the changes to tags, or write them (--apply)."),
     "undo": ("write", "undo", "Put tags back as they were before they were written."),
     "verify": ("write", "verify", "Compare tags and audio with what was written."),
     "review": ("review", "review", "Look at what needs you, and give a verdict."),
     "override": ("override", "override", "Set the right record or date of a recording yourself."),
     "ls": ("listing", "ls", "List what was decided: a table, CSV, JSON Lines or paths."),
-    "forget": ("listing", "forget", "Forget files; none of them is deleted."),
+    "forget": ("listing", "forget", "Forget files without deleting them."),
     "audit": ("listing", "audit", "Judge a sample of decisions, and see how many are wrong."),
     "playlist": ("listing", "playlist", "Write a playlist in the order of first release."),
     "runs": ("runs", "runs", "See what earlier calls did, cost and left undone."),
@@ -45,7 +45,7 @@ COMMANDS = {
     "model": ("model", "model", "Test whether the configured model reads well enough."),
     "config": ("config", "config", "Show the configuration and where it comes from, or change it."),
     "transcript": ("transcript", "transcript", "List, read, replay or parse runs of a model."),
-    "completion": ("shell", "completion", "Print the script that completes words in a shell."),
+    "completion": ("shell", "completion", "Print the script that completes commands in a shell."),
     "man": ("shell", "man", "Print the manual page."),
     "tools": ("tools", "tools", "List what the model can call, or call it by hand."),
     "eval": ("evaluate", "eval_golden", "Score decisions on the bundles of a golden file."),
@@ -112,16 +112,16 @@ class Commands(click.Group):
 def canon() -> None:
     """Find out when each recording first came out, show why, and write that date into its tags.
 
-    canon also names the record that a recording belongs to, its canonical release group (CRG): the
-    first deliberate, official one, or the album that a single announced by at most 90 days. The
-    representative release (RR) is the release that stands for it.
+    canon also names the record that a recording belongs to, its canonical release group (CRG).
+    Usually that is the first official record; but a single that came out at most 90 days before its
+    album counts as part of the album. The representative release (RR) is one edition of the record.
 
     Start with `canon demo`.
     """
 
 
 def main() -> None:
-    """Run the command line and exit; errors outside the program are one line each, no traceback."""
+    """Run the command line and exit. An error outside the program prints a line, no traceback."""
     sys.exit(run(sys.argv[1:]))
 
 
@@ -166,7 +166,7 @@ _STATUS: dict[type[BaseException], int] = {
     BrokenPipeError: INTERRUPTED,
     OSError: FAILED,  # results that cannot be written: a full disk
 }
-"""The exit status for each kind of error; the first row that fits counts."""
+"""The exit status for each kind of error; the first matching row applies."""
 
 
 def _report(error: BaseException) -> None:
@@ -178,19 +178,19 @@ def _report(error: BaseException) -> None:
             error.show(shown)
             print_lines(shown.getvalue().splitlines(), err=True)
         case KeyboardInterrupt() | click.Abort():
-            print_lines([""] * isinstance(error, KeyboardInterrupt), err=True)  # behind `^C`
+            print_lines([""] * isinstance(error, KeyboardInterrupt), err=True)  # after `^C`
             print_error("interrupted")
         case OSError():
-            # Else Python would flush its buffer into the stream that failed.
+            # Otherwise Python would flush its buffer into the stream that failed.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if not isinstance(error, BrokenPipeError):  # which `head` causes on purpose
                 with contextlib.suppress(OSError):  # standard error may be on the same full disk
-                    print_error(f"cannot go on: {_named(error)}")
+                    print_error(f"cannot go on: {_error_text(error)}")
         case _:
             print_error(str(error))
 
 
-def _named(error: OSError) -> str:
+def _error_text(error: OSError) -> str:
     """Return the error with its file; without a file name, the current folder is gone."""
     if error.filename is None and isinstance(error, FileNotFoundError):
         return "the current folder no longer exists"

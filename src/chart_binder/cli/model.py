@@ -1,4 +1,4 @@
-"""`canon model`: an exam for the configured model."""
+"""`canon model`: test the configured model."""
 
 from time import monotonic
 
@@ -25,7 +25,7 @@ _BELOW = 3
 
 @options.group("model")
 def model() -> None:
-    """Examine the configured model."""
+    """Test the configured model."""
 
 
 @model.command("check")
@@ -33,8 +33,8 @@ def model() -> None:
 def check(session: options.Session) -> int:
     """Let the model read sixty passages and make ten short runs, and store its score.
 
-    A model below the bar may propose, but its reading of prose does not decide. Only the model's
-    server is asked; on a fast one it takes a minute.
+    If the score is below the bar, the model may only propose: what it reads in prose decides
+    nothing. The check asks only the model's server, and takes about a minute on a fast one.
 
     Exit status: 0 at or above the bar, 3 below it, 1 the model could not be asked, 130 interrupted.
     """
@@ -46,14 +46,15 @@ def check(session: options.Session) -> int:
     find_result(exam_results(), config)  # fail on an unreadable file before the exam
     build, started = model_build(config), monotonic()
     if not session.quiet:
-        reader = config.acceptance.reader_model_id or config.model_id
-        plan = "reads 60 passages, then makes 10 runs; an interrupted check stores no result"
-        output.print_notes([f"{config.model_id} at {config.base_url}: {reader} {plan}"])
+        reader = config.acceptance.reader_model_id
+        plan = f"60 passages{f' (read by {reader})' if reader else ''}, then 10 runs"
+        plan += "; an interrupted check stores no result"
+        output.print_notes([f"{config.model_id} at {config.base_url}: {plan}"])
     score = _examined(session, config)
     result = ExamResult.now(config, score, build, monotonic() - started)
     save_result(exam_results(), result)
     text = f"{config.model_id} {result.text}"
-    bar = f"the bar: {MIN_TAKEN:.0%} of the true, no more than {MAX_LET_THROUGH:.0%} of the others"
+    bar = f"the bar: at least {MIN_TAKEN:.0%} of the true, at most {MAX_LET_THROUGH:.0%} of others"
     lines = (*output.wrap(text, "", 4), *output.wrap(bar, "  ", 4))
     session.show({"is_enough": score.is_enough, "result": result}, lines)
     words = ("decide", "FOLDER") if config.enabled else ("config", "set", "llm.enabled", "true")
@@ -62,7 +63,7 @@ def check(session: options.Session) -> int:
 
 
 def _examined(session: options.Session, config: LLMConfig) -> Score:
-    """Return the score of the exam; print an interrupted one."""
+    """Return the score of the exam; if that is interrupted, print the score so far."""
     score, total, started = Score(), len(read_passages()) + len(read_runs()), monotonic()
     try:
         for score in examine(config, load_model(config), load_reader(config)):

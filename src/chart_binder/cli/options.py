@@ -30,7 +30,7 @@ _MAX_WORDS = 8
 
 @dataclass
 class Session:
-    """One call of the program: its common options, and the configuration they lead to."""
+    """One call of the program: its common options, and the resulting configuration."""
 
     file: Path | None = None
     verbosity: int = 0
@@ -51,15 +51,14 @@ class Session:
     @cached_property
     def settings(self) -> "Settings":
         """The effective configuration with its sources; logging is set up by it."""
-        from chart_binder.cli.output import print_error, set_up_logging
+        from chart_binder.cli.output import print_notes, set_up_logging
         from chart_binder.config.load import load_settings
         from chart_binder.llm.tools import unknown_names
 
         settings = load_settings(self.file, os.environ, self.flags)
         settings.refuse(dict(unknown_names(settings.config.llm)))
         set_up_logging(settings.config.log, self.verbosity, is_quiet=self.quiet)
-        for warning in settings.warnings:
-            print_error(warning)
+        print_notes(f"canon: {warning}" for warning in settings.warnings)
         return settings
 
     @property
@@ -140,12 +139,12 @@ _common = together(
     ),
     flag("-q", "--quiet", "Print only results (a batch's summary too) and errors."),
     option("-v --verbose", "Show more; -vv shows the model's run.", count=True),
-    flag("--offline", "Use no network: only what is stored."),
-    option("--output", "Form of the results.", type=click.Choice(["text", "json"])),
+    flag("--offline", "Use only what is stored, and no network."),
+    option("--output", "Format of the results.", type=click.Choice(["text", "json"])),
     click.option("--json", "output", flag_value="json", help="Short for --output json."),
     option(
         "--color",
-        "Colours: auto (on terminals).",
+        "Use colours; auto: on terminals.",
         into="colour",
         type=click.Choice(["auto", "always", "never"]),
     ),
@@ -211,16 +210,16 @@ def refuse_json(session: Session, printed: str, instead: str = "") -> None:
 def completed(
     names: Callable[[], Iterable[str]],
 ) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return a callback that completes names, also the last of several with commas.
+    """Return a callback that completes a name, or the last of several separated by commas.
 
     The names are looked up when a shell asks for them.
     """
-    return lambda _context, _parameter, begun: [*completions(begun, names())]
+    return lambda _context, _parameter, prefix: [*completions(prefix, names())]
 
 
-def completions(begun: str, names: Iterable[str]) -> Iterator[str]:
+def completions(prefix: str, names: Iterable[str]) -> Iterator[str]:
     """Yield the completions of a word; only the part after its last comma is completed."""
-    before, comma, last = begun.rpartition(",")
+    before, comma, last = prefix.rpartition(",")
     new = (name for name in names if name not in before.split(","))
     return (f"{before}{comma}{name}" for name in new if name.startswith(last))
 
@@ -256,14 +255,14 @@ some_paths_argument = click.argument("paths", nargs=-1, required=True, type=PATH
 tag_options = together(
     option(
         "--policy POLICY",
-        "dates: when each track first came out; note: CANON_* keys alone; move: the whole"
-        " representative release. By default tags.policy.",
+        "What to write. dates: when each track first came out; note: only CANON_* keys; move: all"
+        " of the representative release. By default tags.policy.",
         shell_complete=completed(_policies),
     ),
     flag("--whole-albums", "With dates: date all tracks of an album or none."),
     flag("--also-date", "With dates: write the first date to DATE, too."),
-    flag("--in-parts", "With dates: write also where Navidrome would split the album."),
-    flag("--best-known", "With dates: write the earliest known year also if it is not certain."),
+    flag("--in-parts", "With dates: write even if Navidrome would then split the album."),
+    flag("--best-known", "With dates: write the earliest known year even if it is not certain."),
 )
 
 
@@ -282,7 +281,7 @@ def write_options(config: "Config", policy: str | None, **flags: bool) -> "Write
 
 
 def same_call(*, added: str = "", removed: str = "") -> str:
-    """Return this call for a shell, with an option added or removed; describe a long one."""
+    """Return this call for a shell, with an option added or removed; a long call is described."""
     words = [word for word in command_line(is_absolute=False) if word not in (removed, "--verbose")]
     if len(words) > _MAX_WORDS:
         return f"the same command {f'with {added}' if added else f'without {removed}'}"
@@ -354,7 +353,7 @@ def group(name: str, cls: type[Group] = Group) -> Callable[[Callable[[], None]],
 
 
 def named_paths(paths: Iterable[str]) -> Iterator[str]:
-    """Yield the paths; `-` stands for those on standard input, separated by lines or NUL."""
+    """Yield the paths; for `-`, the paths on standard input, separated by lines or NUL."""
     for path in paths:
         if path != "-":
             yield path

@@ -21,8 +21,8 @@ _NONE = "none"
 _SEARCH, _SEARCH_URL = "llm.searxng.enabled", "llm.searxng.url"
 _QUESTIONS = {
     "musicbrainz.contact": "Your e-mail or web address, which MusicBrainz asks for",
-    "llm.enabled": "May a language model look into what the rules leave open?",
-    "llm.provider": "The kind of its server; openai is any that speaks OpenAI's protocol",
+    "llm.enabled": "May a language model look into cases that the rules leave open?",
+    "llm.provider": "The kind of its server; openai means any that speaks OpenAI's protocol",
     "llm.base_url": "The address of the server",
     "llm.model_id": "The name of the model there",
     _SEARCH_URL: f"The address of SearXNG; {_NONE}: the model searches Wikipedia alone",
@@ -42,11 +42,11 @@ _STEPS = (
 def init(session: options.Session, yes: bool, dry_run: bool) -> int:
     """Ask for the settings that canon needs, test each service, and write your configuration file.
 
-    In an existing file only the answers that differ are changed, after a question; other keys and
-    comments stay.
+    If you have a file already, only keys with another answer change, after you confirm; other keys
+    and comments stay.
 
-    Exit status: 0, 3 something optional does not answer, 1 something needed does not or the file
-    cannot be written, 2 the file is not valid, or there is no terminal for questions.
+    Exit status: 0 success, 3 something optional does not answer, 1 something needed does not answer
+    or the file cannot be written, 2 the file is not valid or there is no terminal for questions.
     """
     if not (yes or sys.stdin.isatty()):
         raise UsageError("init asks questions, so it needs a terminal; --yes accepts every default")

@@ -45,7 +45,7 @@ def man(session: options.Session) -> None:
 def _page(root: click.Command) -> Iterator[str]:
     context = click.Context(root, info_name="canon", **root.context_settings)
     yield f'.TH CANON 1 "" "canon {__version__}"'
-    yield from (".SH NAME", r"canon \- decide which release group a recording belongs to")
+    yield from (".SH NAME", r"canon \- find out when recordings first came out, and tag them")
     yield from (".SH SYNOPSIS", r".B canon", r"[OPTIONS] COMMAND [ARGUMENTS]")
     yield ".SH DESCRIPTION"
     yield from _paragraphs(root.help)

@@ -48,7 +48,7 @@ def _tool_lines(tool: Tool) -> Iterator[str]:
 def run(session: options.Session, name: str, arguments: str) -> None:
     """Call tool NAME with ARGUMENTS: a JSON object, or bare text for a tool that takes one.
 
-    Exit status: 0, 1 the tool failed, 2 there is no such tool, or the arguments are wrong.
+    Exit status: 0 success, 1 the tool failed, 2 there is no such tool, or the arguments are wrong.
     """
     try:
         toolbox = Toolbox(configured_tools(session.config))

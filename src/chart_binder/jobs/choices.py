@@ -201,8 +201,6 @@ def read_mbid(text: str, entity: str, *, or_else: str = "") -> str:
         return page[2].lower()
     if MBID.fullmatch(stripped):
         return stripped.lower()
-    kind = "the address of a " + page[1] if page else f"no {entity.replace('-', ' ')} id"
-    raise UsageError(
-        f"{path_text(text)!r} is {kind}; {or_else}a UUID or https://musicbrainz.org/{entity}/UUID"
-        " is allowed"
-    )
+    kind = "the address of a " + page[1] if page else f"not a {entity.replace('-', ' ')} id"
+    allowed = f"{or_else}a UUID or https://musicbrainz.org/{entity}/UUID"
+    raise UsageError(f"{path_text(text)!r} is {kind}: give {allowed}")
