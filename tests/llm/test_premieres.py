@@ -12,9 +12,9 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.llm.events import ReadingEvent
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.llm.second_reading import date_question
-from chart_binder.web.clauses import Subject
 from chart_binder.web.documents import SourceText
 from chart_binder.web.places import Place
+from chart_binder.web.subject import Subject
 from llm.scripted_runs import adjudicated, is_replayed, look
 from servers.musicbrainz_world import evidence, id_of
 

@@ -3,11 +3,11 @@
 import pytest
 
 from chart_binder.react.steps import Document
-from chart_binder.web.clauses import Subject
 from chart_binder.web.documents import SourceText
 from chart_binder.web.fetch import WebPage
 from chart_binder.web.links import links_of, links_to_follow
 from chart_binder.web.page_text import from_html
+from chart_binder.web.subject import Subject
 from llm.verdicts.play import load_evidence
 
 HERE = "https://en.wikipedia.org/wiki/The_Loams"

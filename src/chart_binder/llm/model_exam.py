@@ -29,9 +29,9 @@ from chart_binder.react.steps import Document, FinalAnswer, Observation
 from chart_binder.react.transcript import AnyEvent, ReplyEvent, StepEvent
 from chart_binder.rules.decide import decide
 from chart_binder.rules.labels import Labels
-from chart_binder.web.clauses import Subject
 from chart_binder.web.documents import SourceText
 from chart_binder.web.places import Place
+from chart_binder.web.subject import Subject
 
 EXAM = "exam-2"
 """The version of the exam, which changes with the passages, the runs and the questions."""

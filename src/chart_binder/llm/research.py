@@ -37,7 +37,7 @@ from chart_binder.react.dialect import Dialect
 from chart_binder.react.steps import FinalAnswer, ToolCall
 from chart_binder.react.tools import call_key
 from chart_binder.react.transcript import AnyEvent, ObservationEvent, StepEvent
-from chart_binder.web.clauses import Subject, says_release
+from chart_binder.web.clauses import says_release
 from chart_binder.web.documents import (
     LINKED_PAGES,
     SourceText,
@@ -49,6 +49,7 @@ from chart_binder.web.linked import groups_about, languages_of
 from chart_binder.web.links import links_to_follow
 from chart_binder.web.places import Place, dates_about, values_about
 from chart_binder.web.structure import is_in_structure
+from chart_binder.web.subject import Subject
 
 SEARCH, FETCH, WIKIPEDIA = "web_search", "web_fetch", "wikipedia"
 _QUERIES: Mapping[QuestionKind, Sequence[str]] = {

@@ -36,8 +36,8 @@ from chart_binder.react.parsing.lenient_json import object_of
 from chart_binder.react.parsing.lexer import visible_text
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.transcript import EventHandler
-from chart_binder.web.clauses import Subject
 from chart_binder.web.places import Place
+from chart_binder.web.subject import Subject
 
 MAX_READINGS: Final = 8
 """Questions asked in one run."""

@@ -46,7 +46,7 @@ from chart_binder.llm.second_reading import (
     value_question,
 )
 from chart_binder.llm.year import year_doubts
-from chart_binder.web.clauses import Subject, says_release
+from chart_binder.web.clauses import says_release
 from chart_binder.web.documents import (
     SourceText,
     documents_named,
@@ -61,6 +61,7 @@ from chart_binder.web.places import (
     values_about,
 )
 from chart_binder.web.structure import is_in_structure
+from chart_binder.web.subject import Subject
 
 BELOW_BAR = (
     "the model is below the bar of `canon model check`, so prose is a proposal, and so is structure"

@@ -13,10 +13,11 @@ from functools import cache
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.patches import THE_RECORDING, Patch, fact_words
 from chart_binder.domain.vocabulary import spaced_words
-from chart_binder.web.clauses import Subject, says_release
+from chart_binder.web.clauses import says_release
 from chart_binder.web.documents import SourceText
 from chart_binder.web.passages import CELLS
 from chart_binder.web.places import Place, date_doubt, dates_about
+from chart_binder.web.subject import Subject
 
 _NAME = re.compile(
     r"[\s\"'“”„«‘’:|]*([^\n|.,;()\"“”«»\[\]]{1,60})[\s\"'“”»’|]*(?:\(\D{0,20}(\d{4}))?"

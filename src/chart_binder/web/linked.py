@@ -16,10 +16,10 @@ from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.errors import FetchError
 from chart_binder.net import Deadline
 from chart_binder.react.steps import Document
-from chart_binder.web.clauses import Subject
 from chart_binder.web.documents import SourceText
 from chart_binder.web.infobox import LINKED_WORDS, is_titled, read_release
 from chart_binder.web.passages import CELLS, document_of, excerpt
+from chart_binder.web.subject import Subject
 from chart_binder.web.transport import Resolve, resolve_by_system
 from chart_binder.web.wikidata import WikidataItem, read_item
 from chart_binder.web.wikimedia import JsonServer, Wikipedia, in_address

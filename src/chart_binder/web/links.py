@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from chart_binder.domain.vocabulary import spaced_words
-from chart_binder.web.clauses import Subject
 from chart_binder.web.documents import SourceText, is_checked_page, normal_address
 from chart_binder.web.markup import Links
 from chart_binder.web.places import names_number
 from chart_binder.web.structure import CODE, lists_records
+from chart_binder.web.subject import Subject
 
 if TYPE_CHECKING:
     from chart_binder.web.fetch import WebPage

@@ -12,9 +12,9 @@ from chart_binder.domain.dates_in_text import Mention
 from chart_binder.domain.patches import COUNTRY, PREMIERE, PRIMARY_TYPE, STATUS, Patch, fact_words
 from chart_binder.domain.vocabulary import find_words, fold, spaced_words, word_table
 from chart_binder.web import clauses
-from chart_binder.web.clauses import Subject
 from chart_binder.web.documents import MAX_PASSAGE, SourceText
 from chart_binder.web.passages import CELLS, GAPS, may_be_caption
+from chart_binder.web.subject import Subject
 
 _LONGEST_ENTRY = 150
 """The most characters of a list entry that states a fact; a longer one tells a story."""

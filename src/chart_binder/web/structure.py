@@ -28,10 +28,10 @@ from chart_binder.domain.vocabulary import (
     word_table,
 )
 from chart_binder.web import clauses
-from chart_binder.web.clauses import Subject
 from chart_binder.web.documents import SourceText
 from chart_binder.web.passages import CELLS
 from chart_binder.web.places import Place, box_around, heads_box, names_number
+from chart_binder.web.subject import Subject
 
 _TABLE = word_table("date_words")["structure"]
 _NEUTRAL, _GLUE, _RELEASE = (
