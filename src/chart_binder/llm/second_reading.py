@@ -135,14 +135,15 @@ def _labelled(
 
 
 def _filled(form: str, subject: Subject, shown: Mapping[str, str]) -> str:
-    is_edition = max(len(subject.years), len(subject.codes)) == 1
+    years, numbers = subject.editions.years, subject.editions.numbers
+    countries = subject.editions.countries
     values = {
         "release": subject.title,
-        "artist": subject.artist or "unknown",
+        "artist": subject.artist.name or "unknown",
         "type": subject.kind or "unknown",
         "kind": (subject.kind or "record").lower(),
-        "country": next(iter(subject.countries)) if len(subject.countries) == 1 else "any",
-        "edition": ", ".join((*subject.years, *subject.codes)) if is_edition else "any",
+        "country": next(iter(countries)) if len(countries) == 1 else "any",
+        "edition": ", ".join((*years, *numbers)) if max(len(years), len(numbers)) == 1 else "any",
         "recording": subject.recording or "unknown",
     }
     lines = {name: one_line(value, reserved=RESERVED_LABELS) for name, value in values.items()}

@@ -74,7 +74,8 @@ def _albums(
             name = _NAME.match(line, phrase.end())
             title = " ".join(name[1].split()) if name else ""
             words = spaced_words(title)
-            if not title or any(record in words or words in record for record in song.other_titles):
+            records = song.others.titles
+            if not title or any(record in words or words in record for record in records):
                 continue
             year_text = phrase.groupdict().get("year") or (name and name[2])
             years = [int(year_text)] if year_text else _years_of(title, documents, song)
@@ -87,7 +88,10 @@ def _albums(
 def _years_of(title: str, documents: Sequence[SourceText], song: Subject) -> list[int]:
     """Return the years that pages give an album."""
     titles = frozenset({spaced_words(title)})
-    album = replace(song, title=title, titles=titles, kind="Album", types=("Album", frozenset()))
+    others = replace(song.others, types=frozenset())
+    album = replace(
+        song, title=title, titles=titles, primary_type="Album", kind="Album", others=others
+    )
     return [
         int(mention.dates[0].text[:4])
         for mention, place, is_plain in dates_about(

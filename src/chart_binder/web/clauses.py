@@ -184,10 +184,11 @@ def without_release(text: str) -> str:
 def without_names(text: str, subject: Subject) -> str:
     """Return the words of a text, spaced, without the names and numbers of a record."""
     plain = text
-    for code in subject.codes:
+    for code in subject.editions.numbers:
         plain = re.sub(rf"(?i)(?<!\w){re.escape(code)}(?!\w)", " ", plain)
     words = without_release(spaced_words(plain))
-    names = (*subject.titles, *subject.artists, *(f" {word} " for word in label_words(subject)))
+    labels = (f" {word} " for word in label_words(subject))
+    names = (*subject.titles, *subject.artist.spellings, *labels)
     for name in sorted(filter(str.strip, names), key=len, reverse=True):
         words = words.replace(name, " ")
     return words
@@ -195,7 +196,8 @@ def without_names(text: str, subject: Subject) -> str:
 
 def label_words(subject: Subject) -> frozenset[str]:
     """Return the words of the names of its labels, except words such as "Records"."""
-    return frozenset(word for label in subject.labels for word in label.split()) - _OF_LABELS
+    labels = subject.editions.labels
+    return frozenset(word for label in labels for word in label.split()) - _OF_LABELS
 
 
 _OF_LABELS = frozenset(["records", "record", "the", "music", "discos", "disques", "and", "of"])
@@ -231,7 +233,7 @@ def says_plainly(clause: str, phrase: str, field: str, value: str, subject: Subj
     """Return whether a clause plainly states a value, in the words `phrase`, of a subject."""
     for start, end in find_words([fold(phrase)], clause):
         before, behind = (_marked(part, field, subject) for part in (clause[:start], clause[end:]))
-        remainder = _without_titles(clause[:start] + clause[end:], subject.names)
+        remainder = _without_titles(clause[:start] + clause[end:], subject.all_titles)
         is_plain = _form(field).match(f"{before} zvalue {behind} ".lstrip())
         if is_plain and not _has_other_value(remainder, field, value):
             return True
@@ -254,24 +256,25 @@ def _marked(text: str, field: str, subject: Subject) -> str:
     If the release has no country, a status may be that of an issue in any country.
     """
     plain = _ELISION.sub(r"\1e ", text)
-    for code in subject.codes:
+    editions = subject.editions
+    for code in editions.numbers:
         plain = re.sub(rf"(?:\b[A-Z]{{1,5}}[ -])?(?i:{re.escape(code)})(?!\w)", " ztitle ", plain)
     for start, end in sorted(find_words([subject.title], plain), reverse=True):
         plain = f"{plain[:start]} ztitle {plain[end:]}"
     words = spaced_words(_PARTED.sub(" zcut ", _POSSESSIVE.sub("", plain)))
-    codes = subject.countries or (fact_words()[COUNTRY] if field == STATUS else ())
+    codes = editions.countries or (fact_words()[COUNTRY] if field == STATUS else ())
     countries = (name for code in codes for name in fact_words()[COUNTRY].get(code, ()))
     marks = {
         "ztitle": subject.titles,
-        "zartist": subject.artists,
-        "zlabel": {*subject.labels, *(f" {label.split()[0]} " for label in subject.labels)},
+        "zartist": subject.artist.spellings,
+        "zlabel": {*editions.labels, *(f" {label.split()[0]} " for label in editions.labels)},
         "zcountry": map(spaced_words, countries),
-        "zdate": [f" {word} " for word in (*subject.years, *_MONTHS)],
+        "zdate": [f" {word} " for word in (*editions.years, *_MONTHS)],
     }
     for mark, names in marks.items():
         for name in sorted(names, key=len, reverse=True):
             words = words.replace(name, f" {mark} ") if name.strip() else words
-    for name in subject.artists:
+    for name in subject.artist.spellings:
         endings = " ".join(map(_with_any_ending, name.split()))
         words = re.sub(rf" {endings} ", " zartist ", words) if name.strip() else words
     return " ".join(re.sub(rf"\b{_DAY} (?=zdate)|(?<=zdate) {_DAY}\b", " ", words).split())
@@ -360,9 +363,9 @@ def doubts_in_clause(
         yield f"{value} describes something else ({doubt!r})"
     if _NEGATED.search(clause) or (field == PRIMARY_TYPE and _FROM.search(before)):
         yield f"the text denies {value} or says it of something else"
-    is_named = subject.is_named_in(clause) or any(code in fold(clause) for code in subject.codes)
+    is_named = subject.is_named_in(clause) or subject.has_number_in(clause)
     words = spaced_words(before if field == PRIMARY_TYPE else clause)
-    if (is_of_other and not is_named) or any(title in words for title in subject.other_titles):
+    if (is_of_other and not is_named) or any(title in words for title in subject.others.titles):
         yield "the clause names another candidate"
     if field == STATUS and is_of_other_year(clause, subject):
         yield f"it is about another year than that of {subject.title!r}"
@@ -370,11 +373,11 @@ def doubts_in_clause(
 
 def is_of_other_year(text: str, subject: Subject) -> bool:
     """Return whether a text names years, but none of the subject's; `TCL 2000` is not a year."""
-    text = fold(text)
-    for code in subject.codes - subject.years:
+    text, own_years = fold(text), subject.editions.years
+    for code in subject.editions.numbers - own_years:
         text = re.sub(rf"(?<!\w){re.escape(code)}(?!\w)", " ", text)
     years = set(_A_YEAR.findall(text))
-    return bool(subject.years and years) and years.isdisjoint(subject.years)
+    return bool(own_years and years) and years.isdisjoint(own_years)
 
 
 def _any(kind: str) -> str:

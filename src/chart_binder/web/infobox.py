@@ -108,11 +108,11 @@ def _box_problem(
     lines: Sequence[str], row: int, title: str, subject: Subject, types: frozenset[str]
 ) -> str | None:
     """Return why an infobox is not the subject's, or None. `row` is its first row of release."""
-    head, wanted = lines[:row], subject.types[0]
+    head, wanted = lines[:row], subject.primary_type
     if not any(is_titled(text, subject) for text in (*head, title)):
         return f"its infobox is not headed {subject.title!r}"
-    if any(subject.artists) and not any(_names_artist(line, subject) for line in lines):
-        return f"its infobox does not name {subject.artist!r}"
+    if subject.artist.spellings and not any(_names_artist(line, subject) for line in lines):
+        return f"its infobox does not name {subject.artist.name!r}"
     kind = _type_of_head(head, subject)
     if wanted not in ({kind} if kind else types):
         names = kind or " and ".join(sorted(types)) or "no type"
@@ -126,7 +126,8 @@ def is_titled(text: str, subject: Subject) -> bool:
 
 
 def _names_artist(line: str, subject: Subject) -> bool:
-    unspaced = ("".join(name.split()) for name in subject.artists if _UNSPACED.search(name))
+    names = subject.artist.spellings
+    unspaced = ("".join(name.split()) for name in names if _UNSPACED.search(name))
     named = subject.has_artist_in(_ELISION.sub(" ", line))
     return named or any(name in letters_and_digits(line) for name in unspaced)
 
@@ -134,7 +135,7 @@ def _names_artist(line: str, subject: Subject) -> bool:
 def _type_of_head(head: Sequence[str], subject: Subject) -> str:
     """Return the type that the head of a box names first: `Single by X from the album Y`."""
     text = "\n".join(line for line in head if not is_titled(line, subject))
-    text = text.replace(subject.artist, " ") if subject.artist else text
+    text = text.replace(subject.artist.name, " ") if subject.artist.name else text
     mentions = [
         (start, start - end, kind)
         for kind, words in fact_words()[PRIMARY_TYPE].items()

@@ -146,7 +146,7 @@ class _Reader:
         if article is None or article.is_disambiguation:
             problem = "it is a disambiguation page" if article else "Wikipedia has no such article"
             return replace(source, problem=problem)
-        page, topic = article.page, f"{subject.artist} / {subject.title}"
+        page, topic = article.page, f"{subject.artist.name} / {subject.title}"
         chosen = excerpt(page.extract.blocks, config.fetch.max_chars, topic)
         document = document_of(page, chosen)
         source = LinkedSource(source.group, page.url, page.title, document)
@@ -169,7 +169,7 @@ def _item_problem(item: WikidataItem, group: ReleaseGroupId, subject: Subject) -
 
     An item of type `Song` alone has the date of the song, which may be that of an earlier album.
     """
-    wanted = subject.types[0]
+    wanted = subject.primary_type
     others = item.types - {wanted} - ({"Song"} if wanted == "Single" else set())
     if item.group_ids - {group.lower()}:
         return "the item is that of another release group"

@@ -12,7 +12,6 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 from chart_binder.domain.vocabulary import spaced_words
 from chart_binder.web.documents import SourceText, is_checked_page, normal_address
 from chart_binder.web.markup import Links
-from chart_binder.web.places import names_number
 from chart_binder.web.structure import CODE, lists_records
 from chart_binder.web.subject import Subject
 
@@ -91,7 +90,7 @@ _NO_RANK: Final = 3
 
 def _rank(text: str, document: SourceText, subject: Subject) -> int:
     """Return a rank: 0 if a link leads to the record, 1 to a list, 2 to another record, else 3."""
-    if subject.is_named_in(text) or names_number(text, subject):
+    if subject.is_named_in(text) or subject.has_number_in(text):
         return 0
     if lists_records(text) and subject.is_told_apart_in(f"{document.title} {text}"):
         return 1

@@ -157,7 +157,7 @@ def link_problem(place: Place, subject: Subject) -> str | None:
     begin, stop = document.line(place.start)
     is_short = subject.is_listed and len(document.text) <= MAX_PASSAGE
     if not (is_short or _is_told_apart(document, subject)):
-        return f"the page names neither {subject.artist!r} nor the label of {subject.title!r}"
+        return f"the page names neither {subject.artist.name!r} nor the label of {subject.title!r}"
     is_named, headings = subject.is_named_in(line), document.headings(place.start)
     types = (_other_type(text, subject) for text in ((line,) if is_named else headings))
     rivals = ("under the number of another candidate",) if _is_of_rival(place, subject) else ()
@@ -189,13 +189,13 @@ def _is_told_apart(document: SourceText, subject: Subject) -> bool:
 
 def _other_type(line: str, subject: Subject) -> str | None:
     """Return the type that a line names if only other candidates of the same title have it."""
-    own_type, other_types = subject.types
     words = fact_words()[PRIMARY_TYPE]
 
     def is_named(*types: str) -> bool:
         return any(find_words((word for name in types for word in words.get(name, ())), line))
 
-    named = () if is_named(own_type, "Song") else filter(is_named, sorted(other_types))
+    is_own = is_named(subject.primary_type, "Song")
+    named = () if is_own else filter(is_named, sorted(subject.others.types))
     return next((f"of type {name}" for name in named), None)
 
 
@@ -207,11 +207,11 @@ def _is_credited(document: SourceText, subject: Subject) -> bool:
 
 def date_doubt(document: SourceText, mention: Mention, subject: Subject) -> str | None:
     """Return a word in a date's clause or heading that says that it dates something else."""
-    if doubt := clauses.doubt_in_clause(document.text, mention, subject.names):
+    if doubt := clauses.doubt_in_clause(document.text, mention, subject.all_titles):
         return doubt
-    names = (*subject.names, subject.recording, subject.artist)
+    names = (*subject.all_titles, subject.recording, subject.artist.name)
     sides = {side for name in names for side in name.split(" / ")}
-    abroad = clauses.names_abroad(subject.countries, subject.home)
+    abroad = clauses.names_abroad(subject.editions.countries, subject.artist.country)
     if "+" not in subject.kind and (
         issue := clauses.other_issue(document.text, mention, sides, abroad)
     ):
@@ -303,16 +303,17 @@ def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[st
     if is_columns and not subject.is_named_in(line):
         yield f"the text denies {patch.value} or says it of something else"
     clause = fold(place.clause)
-    names_release = any(year in clause for year in subject.years) or names_number(clause, subject)
-    is_vague = subject.is_one_of_several and place.is_prose and not names_release
+    has_year = any(year in clause for year in subject.editions.years)
+    names_release = has_year or subject.has_number_in(clause)
+    is_vague = subject.others.has_official_siblings and place.is_prose and not names_release
     if patch.field == STATUS and is_vague:
         yield f"it does not say which release of {subject.title!r} it means"
     is_below = place.begins_line or not place.is_prose
     words = fact_words()[COUNTRY]
-    names = [word for code in subject.countries for word in (code, *words.get(code, ()))]
+    names = [word for code in subject.editions.countries for word in (code, *words.get(code, ()))]
     is_subject_near = (
         any(map(subject.is_named_in, (line, *(place.above if is_below else ()))))
-        or names_number(line, subject)
+        or subject.has_number_in(line)
         or (patch.field != COUNTRY and any(find_words(names, line)))
     )
     if not is_subject_near:
@@ -321,15 +322,9 @@ def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[st
 
 def _is_other_edition(document: SourceText, subject: Subject) -> bool:
     text = fold(document.text)
-    has_other = any(code in text for code in subject.other_codes)
-    is_other = has_other and not names_number(text, subject)
+    has_other = any(code in text for code in subject.others.sibling_numbers)
+    is_other = has_other and not subject.has_number_in(text)
     return is_other or clauses.is_of_other_year(text, subject)
-
-
-def names_number(text: str, subject: Subject) -> bool:
-    """Return whether a text has a catalogue number of the subject."""
-    folded = fold(text)
-    return any(code in folded for code in subject.codes)
 
 
 def _is_of_rival(place: Place, subject: Subject) -> bool:
@@ -337,7 +332,7 @@ def _is_of_rival(place: Place, subject: Subject) -> bool:
 
     Prose does not count, because it may compare records.
     """
-    if place.is_prose or not subject.rival_codes:
+    if place.is_prose or not subject.others.numbers:
         return False
     return subject.is_of_rival("\n".join((place.line, *box_around(place))))
 
@@ -386,13 +381,13 @@ def _other_credits(place: Place, subject: Subject) -> Iterator[str]:
         names += [cell for head, cell in filled if _ARTIST_COLUMN.fullmatch(fold(head))]
         is_bare = subject.is_named_in(line) and not subject.has_artist_in(line)
         names += ["another artist"] if is_bare and _is_credited(document, subject) else []
-    if any(subject.artists):
+    if subject.artist.spellings:
         yield from (name for name in names if not _names_artist_or_label(name, subject))
     if not place.is_row:
         yield from _other_names_credited(place.clause, subject, of_record=subject.is_listed)
     for heading in () if subject.is_listed else document.headings(place.start, of_table=False):
         yield from _other_names_credited(heading, subject)
-    if place.is_row and any(subject.artists):
+    if place.is_row and subject.artist.spellings:
         yield from _box_credits(place, subject)
     if not place.is_prose:
         heads = (
@@ -460,9 +455,9 @@ def _other_names_credited(text: str, subject: Subject, *, of_record: bool = Fals
 
     A credit `of_record` directly follows a title or a type: not `inspired by Bach`.
     """
-    name_spans = [*find_words(filter(None, (*subject.names, subject.artist)), text)]
-    titles = {end for _, end in find_words(subject.names, text)}
-    for credit in _CREDITED.finditer(text) if any(subject.artists) else ():
+    name_spans = [*find_words(filter(None, (*subject.all_titles, subject.artist.name)), text)]
+    titles = {end for _, end in find_words(subject.all_titles, text)}
+    for credit in _CREDITED.finditer(text) if subject.artist.spellings else ():
         is_in_name = any(start <= credit.end() - 1 < end for start, end in name_spans)
         behind = text[credit.end() :]
         is_other = _OTHER_WORK.match(credit[1]) or _names_type(behind.split(" ", 1)[0])
@@ -473,7 +468,7 @@ def _other_names_credited(text: str, subject: Subject, *, of_record: bool = Fals
         if _is_artist(behind.split(), subject):
             return
         name = " ".join(_NAME_END.split(behind, maxsplit=1)[0].split()[:_BEFORE_NAME])
-        evidence_names = (*subject.labels, *subject.titles, *subject.other_titles)
+        evidence_names = (*subject.editions.labels, *subject.titles, *subject.others.titles)
         if not any(known_name in spaced_words(name) for known_name in evidence_names):
             yield name
 
@@ -483,7 +478,7 @@ def _names_artist_or_label(text: str, subject: Subject) -> bool:
     last, comma, first = text.partition(", ")
     words = [*text.split(), *(f"{first} {last}".split() if comma else ())]  # Whitcombe, Ora
     is_named = any(_is_artist(words[at:], subject, 0) for at in range(len(words)))
-    return is_named or any(label in spaced_words(text) for label in subject.labels)
+    return is_named or any(label in spaced_words(text) for label in subject.editions.labels)
 
 
 def _is_artist(words: Sequence[str], subject: Subject, skipped: int = _BEFORE_NAME) -> bool:
@@ -492,7 +487,7 @@ def _is_artist(words: Sequence[str], subject: Subject, skipped: int = _BEFORE_NA
     A longer name is another artist's: `The Velvet Harbour Choir`. Articles do not count.
     """
     for at in range(min(skipped, len(words)) + 1):
-        for name in subject.artists:
+        for name in subject.artist.spellings:
             if clauses.begins_with_name(words[at:], name):
                 return True
         if at < len(words) and (words[at] in _BEFORE_OTHER_NAME or words[at].endswith(_PAUSE)):
@@ -527,7 +522,7 @@ def values_about(
                 continue
             is_plain = _form_doubt(place, patch, subject) is None
             statement = place.statement
-            if is_plain or subject.is_named_in(statement) or names_number(statement, subject):
+            if is_plain or subject.is_named_in(statement) or subject.has_number_in(statement):
                 yield place, is_plain
 
 

@@ -30,7 +30,7 @@ from chart_binder.domain.vocabulary import (
 from chart_binder.web import clauses
 from chart_binder.web.documents import SourceText
 from chart_binder.web.passages import CELLS
-from chart_binder.web.places import Place, box_around, heads_box, names_number
+from chart_binder.web.places import Place, box_around, heads_box
 from chart_binder.web.subject import Subject
 
 _TABLE = word_table("date_words")["structure"]
@@ -149,7 +149,7 @@ def _row_is_plain(place: Place, columns: Sequence[str], subject: Subject) -> boo
 def _is_of_companion(head: str, subject: Subject) -> bool:
     """Return whether a column is about a companion of the record: its album, its other side."""
     types = {*_types_in(head, subject)}
-    is_other = bool(types and subject.types[0]) and types.isdisjoint(_own_types(subject))
+    is_other = bool(types and subject.primary_type) and types.isdisjoint(_own_types(subject))
     return is_other or _is_column_of("beside", head)
 
 
@@ -164,7 +164,7 @@ def _beside_date(place: Place) -> str:
 
 def _own_types(subject: Subject) -> frozenset[str]:
     """Return the types that a record may be called by: a single is a song, too."""
-    return frozenset({subject.types[0], *([_SONG] if subject.types[0] == "Single" else [])})
+    return frozenset({subject.primary_type, *([_SONG] if subject.primary_type == "Single" else [])})
 
 
 def _fits_heading(place: Place, subject: Subject) -> bool:
@@ -180,16 +180,16 @@ def _fits_heading(place: Place, subject: Subject) -> bool:
 
 def _may_stand_above(text: str, subject: Subject) -> bool:
     types = {*_types_in(text, subject)} - {_SONG}
-    if types and subject.types[0] and subject.types[0] not in types:
+    if types and subject.primary_type and subject.primary_type not in types:
         return False
-    if subject.types[0] and any(find_words(_other_kinds(subject), text)):
+    if subject.primary_type and any(find_words(_other_kinds(subject), text)):
         return False
     words = spaced_words(_without_names(text, subject))
     remainder = _word_pattern("records").sub(" ", _word_pattern("headings").sub(" ", words))
-    labels = (label.strip() for label in subject.labels if _UNSPACED.search(label))
+    labels = (label.strip() for label in subject.editions.labels if _UNSPACED.search(label))
     for word in (*_TABLE["records, unspaced"], *_TABLE["headings, unspaced"], *labels):
         remainder = remainder.replace(word, " ")
-    series = {re.split(r"[\W\d]", code, maxsplit=1)[0] for code in subject.codes}
+    series = {re.split(r"[\W\d]", code, maxsplit=1)[0] for code in subject.editions.numbers}
     remainder = " ".join(word for word in remainder.split() if word not in series)
     is_named = subject.is_named_in(text) and _names_it_alone(text, subject)
     return is_named or _is_explained_prose(remainder, subject)
@@ -210,12 +210,12 @@ def _is_explained_prose(text: str, subject: Subject) -> bool:
 
 def _tells_type(place: Place, subject: Subject) -> bool:
     """Return whether type or number identify the record, if another one has the same title."""
-    if not subject.types[1]:
+    if not subject.others.types:
         return True
     texts = (*place.above, place.line, *box_around(place))
     own_types = _own_types(subject)
     is_typed = any(own_types & {*_types_in(text, subject)} for text in texts)
-    return is_typed or names_number(place.line, subject)
+    return is_typed or subject.has_number_in(place.line)
 
 
 def _without_site(document: SourceText) -> str:
@@ -252,8 +252,8 @@ def _is_release_label(label: str, subject: Subject) -> bool:
 
 def _country_words(subject: Subject) -> frozenset[str]:
     """Return the words for the country of first issue: the artist's, else the only one."""
-    is_at_home = subject.home in subject.countries or not subject.countries
-    countries = {subject.home} if is_at_home else subject.countries
+    home, countries = subject.artist.country, subject.editions.countries
+    countries = countries if countries and home not in countries else frozenset({home})
     names = (name for code in countries for name in (code, *fact_words()[COUNTRY].get(code, ())))
     is_clear = len(countries) == 1
     return frozenset(word for name in names if is_clear for word in spaced_words(name).split())
@@ -261,14 +261,15 @@ def _country_words(subject: Subject) -> frozenset[str]:
 
 def _is_of_other_issue(head: str, cell: str, subject: Subject) -> bool:
     """Return whether a cell names a label or number that is not in the evidence."""
-    if subject.codes and cell.strip() and _is_column_of("number", head):
-        number, codes = letters_and_digits(cell), map(letters_and_digits, subject.codes)
+    editions = subject.editions
+    if editions.numbers and cell.strip() and _is_column_of("number", head):
+        number, codes = letters_and_digits(cell), map(letters_and_digits, editions.numbers)
         return not any(code in number or number in code for code in codes)
-    if not subject.labels or not _is_column_of("label", head):
+    if not editions.labels or not _is_column_of("label", head):
         return False
     words = {*spaced_words(cell).split()}
-    label_words = {word for label in subject.labels for word in label.split()} - _NO_NAMES
-    return bool(words) and words.isdisjoint(label_words) and not names_number(cell, subject)
+    label_words = {word for label in editions.labels for word in label.split()} - _NO_NAMES
+    return bool(words) and words.isdisjoint(label_words) and not subject.has_number_in(cell)
 
 
 _NO_NAMES = frozenset({"records", "record", "the", "music", "discos", "disques"})
@@ -288,7 +289,7 @@ def _box_is_plain(place: Place, subject: Subject) -> bool:
     above = [text for text in place.above if CELLS not in text]
     cells = [cell for row in box_around(place) for cell in row.split(CELLS)]
     types = {name for text in (*cells, *above) for name in _types_in(text, subject)}
-    own_type = subject.types[0]
+    own_type = subject.primary_type
     heads = [line for line in box_around(place) if _label(line) == line]
     is_song = {name for text in heads for name in _types_in(text, subject)} == {_SONG}
     if own_type and (is_song or types - {_SONG}) and own_type not in types:
@@ -336,7 +337,7 @@ def _is_introduced(place: Place, subject: Subject) -> bool:
     """Return whether a line of the page names the record, its artist and a type."""
     return "Soundtrack" not in subject.kind and any(
         _has_name(subject.titles, line)
-        and _has_name(subject.artists, line)
+        and _has_name(subject.artist.spellings, line)
         and any(_types_in(line, subject))
         for line in place.document.text.split("\n")
     )
@@ -384,7 +385,7 @@ def _spans(names: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
 def _is_explained(text: str, subject: Subject) -> bool:
     """Return whether a text has only words of the evidence, dates, types and formats."""
     remainder = CODE.sub(" ", _without_dates(text))
-    if not subject.labels:
+    if not subject.editions.labels:
         remainder = _IMPRINT.sub(" ", remainder)
     remainder = clauses.without_names(remainder, subject)
     for kind in _type_words(subject):
@@ -405,7 +406,7 @@ def _without_dates(text: str) -> str:
 def _type_words(subject: Subject) -> Sequence[str]:
     """Return the words for a record's types, or for all types if its type is unknown."""
     primary, secondary = fact_words()[PRIMARY_TYPE], fact_words()[SECONDARY_TYPES]
-    kinds = subject.kind.split(" + ") if subject.types[0] else [*primary, *secondary]
+    kinds = subject.kind.split(" + ") if subject.primary_type else [*primary, *secondary]
     words = [*primary["Song"]]
     for kind in kinds:
         words += [*primary.get(kind, ()), *secondary.get(kind, ())]
@@ -441,7 +442,7 @@ def lists_records(text: str) -> bool:
 
 
 def _without_names(text: str, subject: Subject) -> str:
-    names = [*find_words(filter(None, (*subject.names, subject.artist)), text)]
+    names = [*find_words(filter(None, (*subject.all_titles, subject.artist.name)), text)]
     for start, end in sorted(names, reverse=True):
         text = f"{text[:start]} {text[end:]}"
     return text

@@ -1,7 +1,7 @@
 """Subject: a record of the evidence, in the words by which a text may name it or other records."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -13,39 +13,70 @@ _ASIDE = re.compile(r"[(\[].*?[)\]]")
 
 
 @dataclass(frozen=True)
+class ArtistNames:
+    """An artist's names and country, empty if they are unknown."""
+
+    name: str
+    spellings: frozenset[str]
+    """The name in each spelling, as `spaced_words`."""
+    country: str
+
+
+@dataclass(frozen=True)
+class EditionMarks:
+    """What texts print of the releases of a record: labels, numbers, countries and years."""
+
+    labels: frozenset[str]
+    """The labels, as `spaced_words`."""
+    numbers: frozenset[str]
+    """The catalogue numbers, folded."""
+    countries: frozenset[str]
+    years: frozenset[str]
+
+    @classmethod
+    def of(cls, releases: Sequence[Release]) -> "EditionMarks":
+        """Return the marks of releases."""
+        return cls(
+            labels=frozenset(spaced_words(release.label) for release in releases if release.label),
+            numbers=_numbers(releases),
+            countries=frozenset(release.place for release in releases if release.place),
+            years=frozenset(release.date[:4] for release in releases if release.date),
+        )
+
+
+@dataclass(frozen=True)
+class OtherRecords:
+    """The other records of the evidence, which a text may mean instead."""
+
+    titles: frozenset[str]
+    """The titles of other groups, as `spaced_words`."""
+    types: frozenset[str]
+    """The primary types of other groups that share a title with the record."""
+    numbers: frozenset[str]
+    """The catalogue numbers of other groups' releases, as `spaced_words`."""
+    sibling_numbers: frozenset[str]
+    """The catalogue numbers of the other releases of its group, folded."""
+    has_official_siblings: bool
+    """Whether its group has other official releases."""
+
+
+@dataclass(frozen=True)
 class Subject:
-    """A record of the evidence, in the words by which a text may name it or other records."""
+    """A record of the evidence that a text may be about, and what the text may call it."""
 
     title: str
-    artist: str
-    artists: frozenset[str]
-    """The artist's name in each spelling, as `spaced_words`; empty if it is unknown."""
     recording: str
+    """The title of the recording."""
+    primary_type: str
     kind: str
-    """Its types, written as `Album + Live`."""
-    names: frozenset[str]
-    """The titles of all records of the evidence, unchanged."""
+    """All its types, written as `Album + Live`."""
     titles: frozenset[str]
     """Its titles, as `spaced_words`."""
-    other_titles: frozenset[str]
-    """The titles of the other records."""
-    types: tuple[str, frozenset[str]]
-    """Its primary type, and those of other records with its title."""
-    labels: frozenset[str]
-    """The labels of its releases, as `spaced_words`."""
-    codes: frozenset[str]
-    """Its catalogue numbers, folded."""
-    countries: frozenset[str]
-    home: str
-    """The artist's country; empty if it is unknown."""
-    years: frozenset[str]
-    """The years of its releases."""
-    other_codes: frozenset[str]
-    """The catalogue numbers of the group's other releases, folded."""
-    rival_codes: frozenset[str]
-    """The catalogue numbers of other groups' releases, as `spaced_words`."""
-    is_one_of_several: bool
-    """Whether it is a release whose group has other official releases."""
+    all_titles: frozenset[str]
+    """The titles of all records of the evidence, unchanged."""
+    artist: ArtistNames
+    editions: EditionMarks
+    others: OtherRecords
     is_listed: bool = True
     """Whether the evidence has it; only the artist's name identifies a single that it lacks."""
 
@@ -65,32 +96,31 @@ class Subject:
             records = [*homes, *releases]
         other_groups = [group for group in bundle.groups if group not in homes]
         titles = frozenset(title for record in records for title in _titles(record.title))
-        artists = frozenset(spellings(bundle.performer.name or ""))
-        release_ids = {release.mb_release_id for release in releases}
-        editions = [release for group in homes for release in group.editions]
-        siblings = [release for release in editions if release.mb_release_id not in release_ids]
+        artist = bundle.performer.name or ""
+        names = ArtistNames(artist, frozenset(spellings(artist)), bundle.performer.country or "")
         primary, kinds = (homes[0].types[0], homes[0].kinds) if homes else (None, ())
-        codes = _codes(releases)
+        editions = EditionMarks.of(releases)
+        release_ids = {release.mb_release_id for release in releases}
+        siblings = [release for group in homes for release in group.editions
+                    if release.mb_release_id not in release_ids]  # fmt: skip
+        rival_releases = chain.from_iterable(group.editions for group in other_groups)
+        others = OtherRecords(
+            titles=_other_titles(other_groups, titles, names.spellings),
+            types=_rival_types(other_groups, titles) - {primary or ""},
+            numbers=_spaced_numbers(_numbers(rival_releases)),
+            sibling_numbers=_numbers(siblings) - editions.numbers,
+            has_official_siblings=any(release.is_official for release in siblings),
+        )
         return cls(
             title=next((record.title for record in records if record.title), about),
-            artist=bundle.performer.name or "",
-            artists=artists,
             recording=bundle.recording_title or "",
+            primary_type=primary or "",
             kind=" + ".join(filter(None, (primary, *kinds))),
-            names=frozenset(record.title for record in [*records, *other_groups] if record.title),
             titles=titles,
-            other_titles=_other_titles(other_groups, titles, artists),
-            types=(primary or "", _rival_types(other_groups, titles) - {primary or ""}),
-            labels=frozenset(spaced_words(release.label) for release in releases if release.label),
-            codes=codes,
-            countries=frozenset(release.place for release in releases if release.place),
-            home=bundle.performer.country or "",
-            years=frozenset(release.date[:4] for release in releases if release.date),
-            other_codes=_codes(siblings) - codes,
-            rival_codes=_spaced_codes(
-                _codes(chain.from_iterable(g.editions for g in other_groups))
-            ),
-            is_one_of_several=any(release.is_official for release in siblings),
+            all_titles=frozenset(r.title for r in [*records, *other_groups] if r.title),
+            artist=names,
+            editions=editions,
+            others=others,
             is_listed=is_listed,
         )
 
@@ -98,9 +128,11 @@ class Subject:
     def of_recording(self) -> "Subject":
         """The recording itself as a subject: any release of it, in any country."""
         titles = frozenset(_titles(self.recording))
+        editions = replace(self.editions, countries=frozenset())
+        others = replace(self.others, titles=self.others.titles - titles, types=frozenset())
         return replace(
-            self, title=self.recording, kind="", titles=titles, countries=frozenset(),
-            other_titles=self.other_titles - titles, types=("", frozenset()), is_listed=True,
+            self, title=self.recording, primary_type="", kind="", titles=titles, editions=editions,
+            others=others, is_listed=True,
         )  # fmt: skip
 
     def is_told_apart_in(self, text: str) -> bool:
@@ -113,8 +145,9 @@ class Subject:
             return self.has_artist_in(text)
         words = spaced_words(text)
         closed = words.replace(" ", "")
-        names = [[word for word in name.split() if word not in _COMMON] for name in self.artists]
-        signs = (*_spaced_codes(self.codes), *self.labels, *self.other_titles)
+        editions, spelled = self.editions, (name.split() for name in self.artist.spellings)
+        names = [[word for word in name if word not in _COMMON] for name in spelled]
+        signs = (*_spaced_numbers(editions.numbers), *editions.labels, *self.others.titles)
         if not any(names) or any(sign in words for sign in signs):
             return True
         return any(
@@ -131,22 +164,27 @@ class Subject:
     def has_artist_in(self, text: str) -> bool:
         """Return whether a text contains the artist's name."""
         words = spaced_words(text)
-        return any(artist in words for artist in self.artists)
+        return any(artist in words for artist in self.artist.spellings)
+
+    def has_number_in(self, text: str) -> bool:
+        """Return whether a text contains one of its catalogue numbers."""
+        folded = fold(text)
+        return any(number in folded for number in self.editions.numbers)
 
     def is_of_rival(self, text: str) -> bool:
         """Return whether a text has a catalogue number of another group and none of this record."""
         words = spaced_words(text)
-        return any(code in words for code in self.rival_codes) and not any(
-            spaced_words(code) in words for code in self.codes
+        return any(number in words for number in self.others.numbers) and not any(
+            spaced_words(number) in words for number in self.editions.numbers
         )
 
     def names_other(self, text: str) -> bool:
         """Return whether a text names another record of the evidence, but not this one."""
         words = spaced_words(text)
-        return any(title in words for title in self.other_titles) and not self.is_named_in(text)
+        return any(title in words for title in self.others.titles) and not self.is_named_in(text)
 
 
-_MIN_CODE = 5
+_MIN_NUMBER = 5
 """The length from which a catalogue number cannot be a part of a date or an address."""
 _COMMON = frozenset(
     ["the", "and", "of", "a", "los", "las", "les", "le", "la", "die", "der", "das", "de", "il"]
@@ -160,13 +198,13 @@ def _is_in(word: str, words: str) -> bool:
     return f" {word} " in words or (len(word) > len(stem) and f" {stem}" in words)
 
 
-def _codes(releases: Iterable[Release]) -> frozenset[str]:
+def _numbers(releases: Iterable[Release]) -> frozenset[str]:
     return frozenset(fold(release.catno) for release in releases if release.catno)
 
 
-def _spaced_codes(codes: Iterable[str]) -> frozenset[str]:
+def _spaced_numbers(numbers: Iterable[str]) -> frozenset[str]:
     """Return catalogue numbers as `spaced_words`, without those that are too short."""
-    return frozenset(spaced_words(code) for code in codes if len(code) >= _MIN_CODE)
+    return frozenset(spaced_words(number) for number in numbers if len(number) >= _MIN_NUMBER)
 
 
 def _other_titles(
