@@ -1,11 +1,12 @@
 """Reading files that a user names, text for display, and decoding JSON as typed values."""
 
 import os
+import shutil
 import stat
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -26,6 +27,28 @@ def read_lines(path: str | Path) -> Iterator[bytes]:
     with _open_regular(path) as stream:
         while line := stream.readline(MAX_BYTES + 1):
             yield _require_size(path, line)
+
+
+def replace_file(path: str | Path, content: bytes) -> None:
+    """Write a file in one step: at any moment, the old or the new content is there.
+
+    A link stays and leads to the new file, which has the permissions of the old one. A device or a
+    pipe is written to. Raises `OSError`.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113 - of any bytes
+        Path(path).write_bytes(content)
+        return
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(content)
+        if target.exists():
+            shutil.copymode(target, temporary)
+        temporary.replace(target)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
 
 
 def absolute_path(path: str | Path) -> str:

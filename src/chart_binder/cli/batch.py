@@ -6,7 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from io import FileIO
@@ -30,7 +30,7 @@ from chart_binder.cli.progress import progress
 from chart_binder.cli.terminal import exit_at_once, exit_on_interrupt, stop_after_current
 from chart_binder.domain.records import Measures, RunRecord, now_utc
 from chart_binder.errors import INTERRUPTED, UsageError, counted, end_status
-from chart_binder.files import path_text
+from chart_binder.files import path_text, replace_file
 from chart_binder.jobs.batch.items import (
     BundleRequest,
     Estimate,
@@ -413,16 +413,7 @@ class MetricsFile:
         as_json = path.endswith(".json")
         measured = (metrics_json if as_json else prometheus_text)(self.run, measures)
         content = measured if isinstance(measured, bytes) else measured.encode()
-        target = Path(os.path.realpath(path))  # a link stays, and leads to the new file
-        # A collector reads `*.prom`, and so ignores this name.
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        try:
-            temporary.write_bytes(content)
-            temporary.replace(target)
-        except OSError:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
+        replace_file(path, content)  # through `.*.tmp`, which a collector of `*.prom` ignores
 
 
 @contextmanager

@@ -45,7 +45,7 @@ _EXPLAINED = (
 _NEGATED = re.compile(r"-(?=[A-Za-z]+:\S)")
 
 
-class _QueryCommand(click.Command):
+class QueryCommand(click.Command):
     """A command that reads `-state:decided` as a term of a query, not as short options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -68,7 +68,9 @@ def _complete_query(context: click.Context, _: click.Parameter, begun: str) -> l
     return [] if colon else [f"{key}:" for key in keys]
 
 
-_query = click.argument("query", metavar="[QUERY]...", nargs=-1, shell_complete=_complete_query)
+query_argument = click.argument(
+    "query", metavar="[QUERY]...", nargs=-1, shell_complete=_complete_query
+)
 
 
 def _sample_options(default: str = "") -> Callable[[Command], Command]:
@@ -81,8 +83,8 @@ def _sample_options(default: str = "") -> Callable[[Command], Command]:
     )
 
 
-@click.command("ls", cls=_QueryCommand)
-@_query
+@click.command("ls", cls=QueryCommand)
+@query_argument
 @options.option(
     "--format",
     "A list (the default), CSV, or JSON Lines.",
@@ -107,8 +109,8 @@ def ls(
 
     A QUERY is words and terms: `state:review year:1977..1979 artist:queen`. The keys are state,
     rule, by, artist, title, album (the file's), group (the canonical one's title), year and decade
-    (of the first release), certain (yes, no), path, text. `-state:decided` is all but that. See
-    docs/library.md.
+    (of the first release), certain (yes, no), older (years before the year in the tags), question,
+    cause, path, text. `-state:decided` is all but that. See docs/library.md.
 
     On a terminal it is a list by album: first release, artist and title, the record, the state; at
     most 50 tracks, with -v each with its file, rule and reason. In a pipe, tabs separate columns.
@@ -204,8 +206,8 @@ def forget(session: options.Session, paths: tuple[str, ...], *, dry_run: bool) -
     return 0
 
 
-@click.command("audit", cls=_QueryCommand)
-@_query
+@click.command("audit", cls=QueryCommand)
+@query_argument
 @_sample_options(f" ({_SAMPLE})")
 @options.flag(
     "--report", "Ask nothing: print the shares of errors in all that was judged, or in --sample N."
@@ -296,8 +298,8 @@ def _read_audit_key(has_case: bool) -> str:
     return key
 
 
-@click.command("playlist", cls=_QueryCommand)
-@_query
+@click.command("playlist", cls=QueryCommand)
+@query_argument
 @options.option(
     "--format",
     "M3U8, or a smart playlist of Navidrome; the default depends on the name of FILE.",

@@ -38,6 +38,7 @@ COMMANDS = {
     "forget": ("listing", "forget", "Forget files without deleting them."),
     "audit": ("listing", "audit", "Judge a sample of decisions, and see how many are wrong."),
     "playlist": ("listing", "playlist", "Write a playlist in the order of first release."),
+    "report": ("report", "report", "Count your library in plots: what is older than its tags say."),
     "runs": ("runs", "runs", "See what earlier calls did, cost and left undone."),
     "drift": ("drift", "drift", "List the decisions that would differ today, and why."),
     "init": ("setup", "init", "Ask what canon needs to know, and write your configuration."),

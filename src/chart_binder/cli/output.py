@@ -26,7 +26,7 @@ import msgspec
 
 from chart_binder.cli.style import coloured, is_coloured
 from chart_binder.errors import CanonError
-from chart_binder.files import path_text, safe_text
+from chart_binder.files import path_text, replace_file, safe_text
 
 if TYPE_CHECKING:
     import structlog
@@ -136,7 +136,7 @@ def write_file(path: str | Path | None, content: bytes) -> None:
         click.echo(content, nl=False)
         return
     try:
-        Path(path).write_bytes(content)
+        replace_file(path, content)
     except OSError as error:
         raise CanonError(f"{path}: cannot be written ({error.strerror or error})") from error
 

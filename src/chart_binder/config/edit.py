@@ -1,7 +1,5 @@
 """Changes a configuration file without changing its comments and order."""
 
-import os
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ import tomlkit
 
 from chart_binder.config.load import parse_file, read_file
 from chart_binder.errors import ConfigError, FileError
+from chart_binder.files import replace_file
 
 NEW_FILE = "# canon: `canon config show` lists every key with its value and where it comes from.\n"
 """The text of a new configuration file, before any key is set."""
@@ -63,14 +62,8 @@ def save_text(path: Path, text: str) -> None:
 
     Raises `FileError`.
     """
-    target = path.resolve()  # the target of a link is replaced, not the link
-    new = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        new.write_text(text, "utf-8")
-        if target.exists():
-            shutil.copymode(target, new)
-        new.replace(target)
+        path.resolve().parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, text.encode())
     except OSError as error:
-        new.unlink(missing_ok=True)
         raise FileError(f"{path}: cannot be written ({error.strerror or error})") from error

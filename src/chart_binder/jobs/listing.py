@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import msgspec
 
@@ -26,10 +26,11 @@ from chart_binder.domain.records import (
     UnreadDecision,
     now_utc,
 )
+from chart_binder.domain.verdict import QuestionKind
 from chart_binder.domain.vocabulary import fold
 from chart_binder.errors import DamagedRecordError, UsageError
 from chart_binder.files import path_text
-from chart_binder.jobs.decision import Decision, State, read_states, year_of
+from chart_binder.jobs.decision import Cause, Decision, State, read_states, year_of
 from chart_binder.jobs.evaluate import CRG_RULES, RR_RULES
 from chart_binder.jobs.stored_decisions import (
     is_below,
@@ -44,6 +45,10 @@ if TYPE_CHECKING:
     from chart_binder.store.decisions import UnreadHandler
 
 
+NO_QUESTION = "none"
+_UNASKED = frozenset((NO_QUESTION,))
+
+
 @dataclass(frozen=True, slots=True)
 class ListedDecision:
     """The current decision on a file, with the album, year and length in its tags."""
@@ -53,6 +58,17 @@ class ListedDecision:
     album: str | None = None
     year: int | None = None
     duration_s: int | None = None
+
+    @property
+    def years_older(self) -> int | None:
+        """By how many years the first release precedes the year in the tags; None if unknown."""
+        first = self.decision.first_release
+        return None if self.year is None or first is None else self.year - first.year
+
+    @property
+    def questions(self) -> frozenset[str]:
+        """The kinds of the questions that would settle the case, or `NO_QUESTION`."""
+        return frozenset(question.kind for question in self.decision.questions) or _UNASKED
 
     @property
     def rule(self) -> str | None:
@@ -122,7 +138,10 @@ def by_album(rows: Iterable[ListedDecision], most: int = 0) -> list[ListedDecisi
 
 @dataclass(frozen=True, slots=True)
 class YearSpan:
-    """Years from the first to the last; None leaves an end open. `is_none`: no year is known."""
+    """Years, or numbers of years, from the first to the last; None leaves an end open.
+
+    If it `is_none`, it holds only None.
+    """
 
     first: int | None = None
     last: int | None = None
@@ -132,7 +151,9 @@ class YearSpan:
         """Whether a year is within the span."""
         if year is None or self.is_none:
             return self.is_none and year is None
-        return (self.first or 0) <= year <= (self.last or year)
+        return (self.first is None or self.first <= year) and (
+            self.last is None or year <= self.last
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +187,25 @@ class DecisionQuery:
         return frozenset.intersection(*allowed) if allowed else frozenset()
 
 
+def query_text(query: DecisionQuery, *more: str) -> str:
+    """Return a query, and more terms, as one text that `read_query` reads as the same query."""
+    return " ".join((*(_term_text(term) for term in query.terms), *more))
+
+
+def _term_text(term: QueryTerm) -> str:
+    value = term.text
+    if not re.fullmatch(r"[\w.,/~-]+", value):
+        value = '"' + re.sub(r'(["\\])', r"\\\1", value) + '"'
+    return f"{'-' if term.is_negated else ''}{term.key}:{value}"
+
+
 def read_query(arguments: Sequence[str]) -> DecisionQuery:
     """Return the query in the arguments of a command. Raises `UsageError`."""
     return DecisionQuery(tuple(term for text in arguments for term in _terms(text)))
 
 
 _KEY = re.compile(r"(?<!\S)([-^]?)([A-Za-z]+):(?=\S|\Z)")
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"(?!\S)')
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"(?!\S)', re.DOTALL)
 
 
 def _terms(text: str) -> Iterator[QueryTerm]:
@@ -196,7 +229,7 @@ def _unquoted(value: str) -> str:
     quoted = _QUOTED.fullmatch(value)
     if quoted is None:
         raise UsageError(f'query: {path_text(value)}: a quote (") is not closed')
-    return re.sub(r"\\(.)", r"\1", quoted[1])
+    return re.sub(r"(?s)\\(.)", r"\1", quoted[1])
 
 
 def _term(name: str, value: str, *, is_negated: bool = False) -> QueryTerm:
@@ -228,24 +261,36 @@ def _one_of(*allowed: str) -> Callable[[str], frozenset[str]]:
 
 
 def _read_rules(text: str) -> frozenset[str]:
-    bare = re.sub(r"(?i)\b(CRG|RR):", "", text)
-    return _one_of(*_RULES)(re.sub(r"(?<=\w) (?=\w)", "_", bare))
+    """Return codes with their family; the name of a rule alone means both families."""
+    spaced = re.sub(r"(?<=\w) (?=\w)", "_", text)
+    _one_of(*_RULES)(re.sub(r"(?i)\b(CRG|RR):", "", spaced))
+    words = {word.strip() for word in spaced.upper().split(",")}
+    return frozenset(code for code in _CODES if words & {code, code.partition(":")[2]})
 
 
 def _read_years(text: str) -> tuple[YearSpan, ...]:
-    return tuple(_read_span(part.strip()) for part in text.split(","))
+    spans = _read_spans(text, "[0-9]{4}", "1977, 1977..1979, ..1979, 1977..")
+    if any(0 in (span.first, span.last) for span in spans):
+        raise ValueError("give years from 0001 on")
+    return spans
 
 
-def _read_span(text: str) -> YearSpan:
-    if text == "none":
-        return YearSpan(is_none=True)
-    span = re.fullmatch(r"([0-9]{4})?(\.\.)?([0-9]{4})?", text)
-    if not span or not (span[1] or span[3]) or (span[1] and span[3] and not span[2]):
-        raise ValueError("give 1977, 1977..1979, ..1979, 1977.., or the word none")
-    first, last = (int(year) if year else None for year in (span[1], span[3]))
-    if 0 in (first, last) or (first and last and first > last):
-        raise ValueError("give years from 0001 on, the earlier one first")
-    return YearSpan(first, last) if span[2] else YearSpan(first, first)
+def _read_differences(text: str) -> tuple[YearSpan, ...]:
+    return _read_spans(text, "-?[0-9]{1,4}", "5, 1..4, 10.., ..-1")
+
+
+def _read_spans(text: str, number: str, examples: str) -> tuple[YearSpan, ...]:
+    spans = []
+    for part in text.split(","):
+        span = re.fullmatch(rf"({number})?(\.\.)?({number})?|none", part.strip())
+        if not span or not part.strip(". ") or (span[1] and span[3] and not span[2]):
+            raise ValueError(f"give {examples}, or the word none")
+        first, last = (int(end) if end else None for end in span.group(1, 3))
+        if first is not None and last is not None and first > last:
+            raise ValueError("of two numbers, give the smaller one first")
+        is_none = part.strip() == "none"
+        spans.append(YearSpan(first, last if span[2] else first, is_none))
+    return tuple(spans)
 
 
 def _read_decades(text: str) -> tuple[YearSpan, ...]:
@@ -278,14 +323,18 @@ def _is_of_years(row: ListedDecision, spans: tuple[YearSpan, ...]) -> bool:
     return any(span.holds(first.year if first else None) for span in spans)
 
 
-def _is_by_rule(row: ListedDecision, names: frozenset[str]) -> bool:
+def _is_by_rule(row: ListedDecision, rules: frozenset[str]) -> bool:
     codes = (row.decision.crg_rule, row.decision.rr_rule)
-    return any(code.partition(":")[2] in names for code in codes if code)
+    return not rules.isdisjoint(codes)
 
 
 def _is_certain(row: ListedDecision, answers: frozenset[str]) -> bool:
     first = row.decision.first_release
     return first is not None and ("yes" if first.year_certain else "no") in answers
+
+
+def _is_older(row: ListedDecision, spans: tuple[YearSpan, ...]) -> bool:
+    return any(span.holds(row.years_older) for span in spans)
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +350,9 @@ class _QueryKey:
 
 
 _BY, _YES_NO = ("rules", "llm", "override"), ("yes", "no")
-_RULES = dict.fromkeys(rule.partition(":")[2] for rule in (*CRG_RULES, *RR_RULES))
+_CODES = (*CRG_RULES, *RR_RULES)
+_RULES = dict.fromkeys(code.partition(":")[2] for code in _CODES)
+_QUESTIONS = (*get_args(QuestionKind), NO_QUESTION)
 KEYS: Mapping[str, _QueryKey] = {
     "state": _QueryKey(read_states, lambda row, value: row.decision.state in value, [*State]),
     "rule": _QueryKey(_read_rules, _is_by_rule, _RULES),
@@ -313,6 +364,11 @@ KEYS: Mapping[str, _QueryKey] = {
     "year": _QueryKey(_read_years, _is_of_years),
     "decade": _QueryKey(_read_decades, _is_of_years),
     "certain": _QueryKey(_one_of(*_YES_NO), _is_certain, _YES_NO),
+    "older": _QueryKey(_read_differences, _is_older),
+    "question": _QueryKey(
+        _one_of(*_QUESTIONS), lambda row, value: not value.isdisjoint(row.questions), _QUESTIONS
+    ),
+    "cause": _QueryKey(_one_of(*Cause), lambda row, value: row.decision.cause in value, [*Cause]),
     "path": _QueryKey(_read_path, lambda row, value: is_below(row.record.path, value)),
     "text": _QueryKey(
         _read_text,
@@ -322,7 +378,9 @@ KEYS: Mapping[str, _QueryKey] = {
         ),
     ),
 }  # fmt: skip
-"""`year` and `decade` are those of the first release; `album` is the album in the file's tags."""
+"""`year` and `decade` are those of the first release; `album` is the album in the file's tags.
+`older` is `ListedDecision.years_older`.
+"""
 
 
 # Playlists.
