@@ -8,6 +8,7 @@ with 00 for an unknown part; 0 is no date. Texts that MusicBrainz stores as "" a
 
 import sqlite3
 import struct
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -15,6 +16,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from chart_binder.errors import IndexFileError
+from chart_binder.files import convert_json
 
 FORMAT: Final = 1
 """The version of the form, in the file's `user_version`."""
@@ -23,7 +25,7 @@ APPLICATION_ID: Final = 0x63616E69
 PAGE_SIZE: Final = 8192
 
 TABLES: Final = """
--- format, schema, timestamp, replication_sequence, built_at, canon and counts (a JSON object)
+-- the fields of `Summary`, each as JSON unless it is text
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 -- kind is one of WORD_KINDS
 CREATE TABLE word (kind TEXT, id INTEGER, name TEXT, PRIMARY KEY (kind, id)) WITHOUT ROWID;
@@ -112,6 +114,30 @@ class PackedMedium(msgspec.Struct, frozen=True, array_like=True):
     """The credits that differ from the recording's, likewise."""
 
 
+class Summary(msgspec.Struct, frozen=True):
+    """What an index was built from and when, with the number of rows of its tables."""
+
+    schema: int
+    timestamp: str
+    """The time of the dump, as in its file `TIMESTAMP`."""
+    replication_sequence: str
+    built_at: str
+    canon: str
+    """The version of canon that built the index."""
+    absent: tuple[str, ...]
+    """Tables that the dump did not have, which count as empty."""
+    counts: dict[str, int]
+
+    @property
+    def dumped_at(self) -> datetime:
+        """The time of the dump."""
+        return datetime.fromisoformat(self.timestamp)
+
+    def age_days(self, now: datetime) -> float:
+        """Return how many days old the dump is."""
+        return (now - self.dumped_at).total_seconds() / 86_400
+
+
 Part: TypeAlias = tuple[int, str, str]
 """A credited artist's row id, the name in the credit, and what joins it to the next."""
 PackedLink: TypeAlias = tuple[int, str, bool]
@@ -192,3 +218,25 @@ def open_index(path: Path) -> sqlite3.Connection:
         connection.close()
         raise IndexFileError(f"{path}: {problem}")
     return connection
+
+
+def write_summary(connection: sqlite3.Connection, summary: Summary) -> None:
+    """Write the summary of a new index."""
+    values = msgspec.structs.asdict(summary)
+    rows = [
+        (name, value if isinstance(value, str) else msgspec.json.encode(value).decode())
+        for name, value in values.items()
+    ]
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+    connection.commit()
+
+
+def read_summary(connection: sqlite3.Connection) -> Summary:
+    """Return the summary of an open index. Raises `IndexFileError`."""
+    try:
+        values = dict(connection.execute("SELECT name, value FROM meta"))
+        for name in ("schema", "absent", "counts"):
+            values[name] = msgspec.json.decode(values[name])
+        return convert_json(values, Summary)
+    except (sqlite3.Error, KeyError, TypeError, msgspec.DecodeError) as error:
+        raise IndexFileError(f"the index has no readable summary ({error})") from error
