@@ -103,19 +103,21 @@ def test_a_summary_gives_one_example_of_each_failure_and_counts_what_was_spent()
     lines = list(summary_lines(BatchResult("r1", MEASURES, 1), "", is_dry=False))
     assert lines[:7] == [
         "14 tracks, none of them with a certain first year",
-        "error          13; 1 folder among them, which files do not count",
+        "error          13; 1 folder included, which `files` does not count",
         "decided        2",
         "tags           2 not written",
-        "not written    c/3.flac: it was left open (and 1 other alike)",
+        "not written    c/3.flac: it was left open (and 1 more file)",
         "failures       13 cannot be read",
-        "reasons        'a/1.flac' is empty (and 11 others alike)",
+        "reasons        'a/1.flac' is empty (and 11 more files)",
     ]
     assert lines[-2:] == [
         "               (`--report FILE` has all of them)",
         "run            r1 (`canon runs show` has it all)",
     ]
     text = " ".join(" ".join(lines).split())  # whatever the terminal's width
-    spent = "1 request to MusicBrainz, 1 case for the model, 2 replies of it, 1,200 tokens read"
+    spent = (
+        "1 request to MusicBrainz, 1 case for the model, 2 replies of the model, 1,200 tokens read"
+    )
     assert f"spent {spent}" in text
 
 

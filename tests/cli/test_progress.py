@@ -193,7 +193,10 @@ SHOWN: dict[str, tuple[list[object], str]] = {
     "a piece at once": (["Thought: h"], "--- turn 1: reply\nThought: h"),
     "not twice": (
         ["Thought: hm\nAct", "ion: x", WHOLE],
-        f"--- turn 1: reply\n{REPLY}\n--- turn 1: said (2.1 s, 9 tokens)\n(thinking) secretly\n",
+        (
+            f"--- turn 1: reply\n{REPLY}\n"
+            "--- turn 1: end of reply (2.1 s, 9 tokens)\n(thinking) secretly\n"
+        ),
     ),
     "whole": ([ReplyEvent(REPLY, 1)], f"--- turn 1: reply (0.0 s)\n{REPLY}\n"),
     "whole, after a part": (

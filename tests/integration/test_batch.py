@@ -262,7 +262,7 @@ def test_ctrl_c_ends_a_batch_and_the_next_goes_on(canon: Canon, home: Path, star
         out, err = process.communicate(timeout=20)
     assert process.returncode == 130, err
     assert b"stops within two seconds, and keeps what is decided" in err
-    assert b"stopped: interrupted; the same command goes on" in err
+    assert b"stopped: interrupted; the same command continues" in err
     lines = (first + out).splitlines()
     assert len(lines) == decided(home)
     assert 0 < len(lines) < 40
@@ -306,8 +306,8 @@ def test_a_run_that_waits_ends_within_two_seconds(
     assert process.returncode == 130, err
     assert taken_s < 2, f"{taken_s:.1f} s"
     assert len(out.splitlines()) == decided(home), "what is printed is kept"
-    assert (b"stopped: interrupted; the same command goes on" in err) is (command == "batch")
-    assert err.endswith(b" decided and kept\n\ncanon: interrupted\n") is (command == "decide")
+    assert (b"stopped: interrupted; the same command continues" in err) is (command == "batch")
+    assert err.endswith(b" decided and stored\n\ncanon: interrupted\n") is (command == "decide")
     ((status, ended),) = in_store(home, "SELECT status, ended_at_utc FROM runs")
     assert (status, bool(ended)) == (130, True)
 

@@ -35,7 +35,7 @@ def test_other_rules_make_other_decisions(canon: Canon, song: Path, home: Path) 
     still = canon("drift")
     assert (still.status, still.out, still.err) == (0, "1 unchanged\n", "")
     ran = canon("drift", song, COLUMNS="60", **NO_LEAD).must_end(
-        3, "would differ: by rules", "next: canon batch --frozen"
+        3, "would differ because of: rules", "next: canon batch --frozen"
     )
     assert "-> Bohemian Rhapsody (Single)" in " ".join(ran.out.split())
     (line,) = canon("--output=json", "drift", **NO_LEAD).lines
@@ -89,7 +89,7 @@ def test_files_that_were_never_decided_are_left_out(canon: Canon, song: Path, ho
         asked = len(mb.requests)
         for arguments in ((), (home,)):
             ran = canon("drift", *arguments, **asking(mb)).must_end(0)
-            never = "1 unmatched, 1 unreadable, 1 never decided, for an error"
+            never = "1 unmatched, 1 unreadable, 1 never decided because of an error"
             assert (ran.out, ran.err) == (f"1 unchanged, {never}\n", "")
         assert len(mb.requests) == asked, "nothing is looked up"
 

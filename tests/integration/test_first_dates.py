@@ -77,7 +77,7 @@ def test_a_date_by_a_person_holds_everywhere_until_it_is_removed(
     ).must_end(0, "first out    1977-10-07", "to be decided again", str(song))
     canon("write", song, "--apply", **alone).must_end(0)
     assert original(song) == ["1977-10-07"]
-    canon("drift", song, **alone).must_end(3, "by override")
+    canon("drift", song, **alone).must_end(3, "because of: override")
     canon("batch", "--frozen", song, **alone)
     now = first_of(canon, song, **alone)
     assert (now["date"], now["year_certain"], now["by"]) == ("1977-10-07", True, "person")
@@ -98,7 +98,7 @@ def test_a_date_by_a_person_holds_everywhere_until_it_is_removed(
     assert kept["files"] == [str(song)]
     canon("override", "remove", song, **alone).must_end(0, "first out    1977-10-07", str(song))
     canon("write", song, **alone).must_end(
-        3, "the override that decided it was removed", f"next: canon decide {song}"
+        3, "the override that decided it has been removed", f"next: canon decide {song}"
     )
     after = first_of(canon, song, **alone)
     assert (after["date"], after["year_certain"]) == ("2004", False)

@@ -33,5 +33,5 @@ def test_a_run_is_shown_while_written(canon: Canon, open_bundle: Path, search: S
     assert (ran.line["state"], ran.line["crg_mbid"]) == ("review", ALBUM)
     assert ran.err.count(SEARCH) == ran.err.count(final()) == 1
     assert "--- turn 1: reply\nThought: I look it up." in ran.err
-    assert "--- turn 1: said (" in ran.err
+    assert "--- turn 1: end of reply (" in ran.err
     assert "\x1b" not in ran.err  # what the model wrote before it was stopped can do nothing

@@ -43,7 +43,7 @@ def test_a_batch_is_shown_with_what_it_cost(canon: Canon, library: Path, home: P
         assert f"  {stage} " in shown
     assert canon(*label["undo"].split()[1:]).status == 0
     before = canon("runs", "show", label["run"][:19]).out
-    assert "journal        2 taken back" in before
+    assert "tags now       2 taken back" in before
     assert "undo " not in before
     place = str(home / "work" / "music")
     Path(place).symlink_to(library)
@@ -85,7 +85,7 @@ def test_runs_are_listed_the_newest_first(canon: Canon, library: Path) -> None:
     assert listed.err == f"next: canon runs show {newest}\n"
     assert canon("--json", "runs", "list").err == canon("-q", "runs", "list").err == ""
     lines = canon("runs", "list", "--command=batch", "--output=json").lines
-    assert [line["ended"] for line in lines] == ["some wait"] * 2
+    assert [line["ended"] for line in lines] == ["some need you"] * 2
     assert lines[0]["arguments"] == ["--only=unmatched", str(library)]
     assert lines[1]["counts"] == {"decided": 2, "unmatched": 1}
     assert canon("runs", "list", "--limit=1", "--output=json").line == lines[0]
@@ -105,7 +105,7 @@ def test_a_killed_run_shows_what_it_had_done(canon: Canon, library: Path, home: 
     )  # fmt: skip
     in_store(home, "UPDATE runs SET measures = NULL, counts = '{}'")
     canon("runs", "show").must_end(
-        0, "it is still going on, or was killed\n", "kept           3 decisions\n"
+        0, "it is still going on, or was killed\n", "stored         3 decisions\n"
     )
     in_store(home, "UPDATE runs SET measures = ?", measures[:-1])
     for damaged in (canon("runs", "show"), canon("runs", "list")):

@@ -77,15 +77,16 @@ class _Duration(click.ParamType[float]):
 @click.command("batch")
 @options.paths_argument
 @options.option("--jobs N", "Albums looked up at once (batch.jobs).", type=click.IntRange(1, 256))
-@options.flag("--write", "Write tags if that is allowed.")
+@options.flag("--write", "Write the tags of the decisions that may be written.")
 @options.tag_options
 @options.save_options
 @options.flag(
     "--dry-run",
-    "Decide, but write nothing: answers of MusicBrainz are kept in a store that exists.",
+    "Decide, but store and write nothing; only answers of MusicBrainz are stored, if there is a"
+    " store.",
 )
 @options.option(
-    "--report FILE", "Write a line of JSON for every file of the run.", type=options.PATH
+    "--report FILE", "Write a line of JSON for every file of the run to FILE.", type=options.PATH
 )
 @options.option(
     "--metrics FILE",
@@ -99,7 +100,7 @@ class _Duration(click.ParamType[float]):
 @options.flag("--frozen", "Fetch no evidence: decide by the stored evidence.")
 @options.option(
     "--only WHICH",
-    f"Only files in these states, or of compilations: {', '.join(_ONLY)}.",
+    f"Only files in these states, or of compilations (with commas): {', '.join(_ONLY)}.",
     shell_complete=options.completed(lambda: _ONLY),
 )
 @options.option(
@@ -108,9 +109,12 @@ class _Duration(click.ParamType[float]):
     type=click.Choice(["compilations", "path"]),
     default="compilations",
 )
-@options.flag("--ask-years", "Then ask the model about uncertain years, compilations first.")
+@options.flag("--ask-years", "Afterwards, ask the model about uncertain years, compilations first.")
 @options.option(
-    "--for TIME", "How long --ask-years may take: 8h, 90m.", into="ask_seconds", type=_Duration()
+    "--for TIME",
+    "How long --ask-years may take, such as 8h or 90m.",
+    into="ask_seconds",
+    type=_Duration(),
 )
 @options.flag(
     "--estimate", "Only read the tags, and estimate the requests and hours that deciding takes."
@@ -142,7 +146,7 @@ def batch(
     """Decide every audio file of a library; the same call continues an earlier one.
 
     Compilations, best-ofs and albums without a date go first (--order). Ctrl-C stops within two
-    seconds. With -v each file is logged as it is finished.
+    seconds. With -v a log line is printed for each finished file.
 
     Exit status: 0 every file decided, 3 some wait for a person or are not written, 1 some failed, 2
     bad usage, 130 interrupted.
@@ -283,8 +287,8 @@ def _decide_files(
             bar.show(file.so_far)
 
         result = _run(session, wanted, partial(library, named, wanted), metrics, on_file, bar.show)
-    begins_anew = wanted.dry_run or (wanted.refresh and "-" in paths)
-    what_next = f"the same command {'starts again' if begins_anew else 'goes on'}"
+    starts_again = wanted.dry_run or (wanted.refresh and "-" in paths)
+    what_next = f"the same command {'starts again' if starts_again else 'continues'}"
     show = output.print_notes if session.as_json else output.print_lines
     named_again = () if "-" in paths else paths
     show(summary_lines(result, what_next, is_dry=wanted.dry_run))
@@ -297,18 +301,18 @@ def _decide_requests(session: options.Session, wanted: BatchOptions, metrics: "M
     """Answer every line of standard input with one line as soon as it is decided."""
     if sys.stdin is None:
         raise UsageError("--stdin: standard input is closed")
-    begun = Requests()
+    requests = Requests()
 
     def on_file(file: "FileResult") -> None:
-        line = begun.pop(file.path, is_given=file.outcome.is_given)
+        line = requests.pop(file.path, is_given=file.outcome.is_given)
         answer = {"line": line.number, "id": line.id} | file_result(file)
         output.print_json(
             answer | ({"path": None} if isinstance(line.target, BundleRequest) else {})
         )
 
-    items = begun.items(read_lines(sys.stdin.fileno()))
+    items = requests.items(read_lines(sys.stdin.fileno()))
     result = _run(session, wanted, lambda _: items, metrics, on_file)
-    what_next = "lines without an answer are left"
+    what_next = "lines without an answer were not decided"
     output.print_notes(summary_lines(result, what_next, is_dry=wanted.dry_run))
     return result.status
 

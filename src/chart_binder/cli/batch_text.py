@@ -1,5 +1,6 @@
 """The results of a batch as text and as JSON: of each file, and of the whole run."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import PurePath
@@ -33,7 +34,7 @@ _MAX_ERRORS, _MAX_UNWRITTEN = 10, 3
 _SPENT = {
     "musicbrainz_requests": ("request to MusicBrainz", "requests to MusicBrainz"),
     "model_runs": ("case for the model", "cases for the model"),
-    "model_replies": ("reply of it", "replies of it"),
+    "model_replies": ("reply of the model", "replies of the model"),
     "prompt_tokens": ("token read", "tokens read"),
     "completion_tokens": ("token written", "tokens written"),
 }
@@ -43,7 +44,7 @@ _MAY_SUCCEED_LATER = (*_SERVICES, "store")
 
 
 def file_result(file: "FileResult") -> dict[str, object]:
-    """Return the JSON object of a file of a batch: that of `canon decide`, and more."""
+    """Return the JSON object of a file of a batch: as `canon decide` prints it, and more."""
     fields: dict[str, object] = dict(decision_object(file.decision))
     if file.resumed:
         fields["resumed"] = True
@@ -102,9 +103,10 @@ def headline(measures: Measures) -> str:
 
 
 def next_call(measures: Measures, paths: Sequence[str]) -> str:
-    """Return the next command: write the tags of `paths`, or review what waits.
+    """Return the next command: write the tags of `paths`, or review what needs a person.
 
-    If services failed for half of the files, `doctor` comes before both.
+    If services failed for half of the files, `doctor` comes first. If only a year is uncertain, the
+    person may know it.
     """
     failed = sum(measures.causes.get(cause, 0) for cause in _SERVICES)
     if failed and 2 * failed >= measures.files:
@@ -117,7 +119,11 @@ def next_call(measures: Measures, paths: Sequence[str]) -> str:
         or any(map(measures.states.get, WAITING_STATES))
     ):
         return output.canon_call("review")
-    return output.canon_call("doctor") if failed else ""
+    if failed:
+        return output.canon_call("doctor")
+    if measures.first_releases.get("uncertain") and [*map(os.path.isfile, paths)] == [True]:
+        return output.canon_call("override", "set", *paths, "--first", "DATE")
+    return ""
 
 
 def measure_lines(measures: Measures) -> Iterator[str]:
@@ -130,7 +136,7 @@ def measure_lines(measures: Measures) -> Iterator[str]:
             yield from summary_line(state, f"{count:,}{note}")
     certain = f"{measures.first_releases.get('certain', 0):,} of a certain year"
     if measures.certain_undecided:
-        certain += f" ({measures.certain_undecided:,} of them undecided between release groups)"
+        certain += f" ({measures.certain_undecided:,} of them with an undecided release group)"
     if count := measures.first_releases.get("uncertain"):
         certain += f", {count:,} of an uncertain one"
     if measures.years_proposed:
@@ -171,7 +177,7 @@ def _about_errors(measures: Measures) -> str:
     later = sum(measures.causes.get(cause, 0) for cause in _MAY_SUCCEED_LATER)
     folders = counted(measures.folders, "folder") if measures.folders else ""
     return (f"; {later:,} may succeed later" if later else "") + (
-        f"; {folders} among them, which files do not count" if folders else ""
+        f"; {folders} included, which `files` does not count" if folders else ""
     )
 
 
@@ -180,8 +186,8 @@ def _reasons(label: str, measures: Measures, counts: Mapping[str, int], most: in
     for why, count in list(counts.items())[:most]:
         path = measures.examples.get(why)
         where = "" if path is None or PurePath(path).name in why else f"{path}: "
-        alike = f" (and {counted(count - 1, 'other')} alike)" if count > 1 else ""
-        texts.append(f"{where}{why}{alike}")
+        others = f" (and {counted(count - 1, 'more file')})" if count > 1 else ""
+        texts.append(f"{where}{why}{others}")
     if len(counts) > most:
         texts.append(f"and {counted(len(counts) - most, 'other kind')}")
     yield from output.labelled_list(label, texts, LABEL_WIDTH + 1, 0)

@@ -106,8 +106,9 @@ class _CasePrinter:
 def decide(session: options.Session, paths: tuple[str, ...], evidence: tuple[str, ...]) -> int:
     """Decide files, folders or `-` (paths on standard input, separated by lines or NUL).
 
-    The decisions are stored; only `canon write` writes tags. With -v the addresses, every missing
-    fact and a model's checks are shown too; `canon explain` says why the others lost.
+    The decisions are stored; only `canon write` writes tags. With -v, addresses, every missing fact
+    and the checks of a model's answer are shown, too; `canon explain` says why the other candidates
+    lost.
 
     Exit status: 0 every file decided, 3 some wait for a person, 1 some failed.
     """
@@ -148,9 +149,9 @@ def explain(
 ) -> int:
     """Decide files or folders, and show the rules and why every other candidate lost.
 
-    The stored answer of a model is shown, and no model is asked unless --again, or for a bundle, of
-    which nothing is stored. With -v every rule and candidate is shown, with the releases that give
-    its dates. The decision is not stored: `canon decide` does that.
+    The stored answer of a model is shown; a model is only asked with --again, or about a bundle,
+    whose answers are not stored. With -v every rule and candidate is shown, with the releases that
+    give its dates. The decision is not stored: `canon decide` does that.
 
     Exit status: 0 every file decided, 3 some wait for a person, 1 some failed.
     """
@@ -227,8 +228,8 @@ def _decide_files(
         is_quiet = session.quiet or session.shows_run or not (is_whole or sys.stderr.isatty())
         after_s = 0 if is_whole else 1
         with progress([*map(Path, named)], is_quiet=is_quiet, after_s=after_s) as results.bar:
-            left = _named_files(named)
-            for name, item in left:
+            remaining = _named_files(named)
+            for name, item in remaining:
                 if not (saves or isinstance(item, UnreadablePath)):
                     is_stored &= current_decisions(store, [path_bytes(item.path)]) != [None]
                 results.bar.show(tally)
@@ -242,7 +243,9 @@ def _decide_files(
                 if failures == MAX_FAILED_LOOKUPS:
                     break
         if is_whole and tally.files:
-            _print_summary(tally, sum(1 for _ in left) if failures == MAX_FAILED_LOOKUPS else None)
+            _print_summary(
+                tally, sum(1 for _ in remaining) if failures == MAX_FAILED_LOOKUPS else None
+            )
         _print_next(tally, paths, is_stored=is_stored)
         if run:
             run.end(results.status)
@@ -258,7 +261,7 @@ def _saved_run(store: "Store", *, saves: bool) -> Iterator[LazyRun | None]:
             yield run
         except KeyboardInterrupt:
             if count := run.counts.total():
-                output.print_notes(["", f"{counted(count, 'file')} decided and kept"])
+                output.print_notes(["", f"{counted(count, 'file')} decided and stored"])
             raise
 
 
@@ -268,7 +271,10 @@ def _decide_item(
     run: LazyRun | None,
     stored: "Store | None",
 ) -> Case:
-    """Decide a file, by the `stored` run of a model if there is a store; save that under a run."""
+    """Decide a file; if there is a `run`, save the decision under it.
+
+    If there is a `stored` store, its run of a model is used, and no model is asked.
+    """
     if isinstance(item, UnreadablePath):
         file = unreadable_case(item.path, item.problem)
     elif stored:
@@ -292,7 +298,7 @@ def _failures(before: int, decision: Decision) -> int:
 
 
 def _print_summary(tally: "BatchTally", not_tried: int | None) -> None:
-    """Print a summary as a batch does; `not_tried` is a number if MusicBrainz was given up."""
+    """Print a summary as a batch does; `not_tried` files remain if MusicBrainz failed too often."""
     from chart_binder.cli.batch_text import headline, measure_lines
 
     measures = msgspec.structs.replace(tally.measures(), errors={})

@@ -1,4 +1,4 @@
-"""`canon drift`: which decisions `canon batch --frozen` would change, and why."""
+"""`canon drift`: the decisions that `canon batch --frozen` would change, and why."""
 
 import os
 from collections import Counter
@@ -24,7 +24,7 @@ _STATUS = {DriftState.DIFFERS: 3, DriftState.FAILED: 1}
 _GONE = "gone"
 _DATE = "first release"
 _WORDS = {str(name): str(name) for name in (*DriftState, *FAILED_STATES, _GONE)} | {
-    State.ERROR: "never decided, for an error"
+    State.ERROR: "never decided because of an error"
 }
 
 
@@ -32,14 +32,14 @@ _WORDS = {str(name): str(name) for name in (*DriftState, *FAILED_STATES, _GONE)}
 @click.argument("paths", nargs=-1, type=options.PATH)
 @options.pass_session
 def drift(session: options.Session, paths: tuple[str, ...]) -> int:
-    """Say which decisions `canon batch --frozen` would change, and why.
+    """List the decisions that `canon batch --frozen` would change, and why.
 
-    All decided files, or those named, are decided again with their stored evidence if a batch would
-    do so; nothing is stored. The causes: evidence, rules, a model with other settings, a person's
-    override, or a damaged decision. No model is asked: files about which a batch would ask one are
-    counted, and so are those without a decision.
+    All decided files, or the named ones, are decided again by their stored evidence if a batch
+    would do so; nothing is stored. A decision may differ because of its evidence, the rules, the
+    settings of the model, an override, or damage to what was stored. No model is asked: files that
+    a batch would ask a model about are only counted, as are files without a decision.
 
-    Exit status: 0 no decision would change, 3 some would differ, 1 some could not be made again.
+    Exit status: 0 no decision would change, 3 some would differ, 1 some could not be decided again.
     """
     results = _DriftPrinter(session)
     with open_store(store_url(session.config)) as store:
@@ -102,7 +102,7 @@ class _DriftPrinter:
                 self.lines += _lines(comparison)
 
     def skip(self, unread: UnreadDecision) -> None:
-        """Count a decision of an unknown file."""
+        """Count and report a decision whose file is unknown."""
         self.status = 1
         self.counts[DriftState.FAILED] += 1
         output.SkippedRecords().decision(unread)
@@ -114,10 +114,10 @@ def _lines(comparison: Drift) -> Iterator[str]:
     yield from output.note_lines(label, comparison.why)
     if comparison.after is None:
         return
-    yield from output.note_lines("would differ", f"by {' and '.join(comparison.causes)}")
-    words = entity_names(comparison.evidence)
-    for name, *both in sorted(_changes(comparison), key=lambda change: change[0] != _DATE):
-        before, after = (words.get(value or "", value) or "none" for value in both)
+    yield from output.note_lines("would differ because of", " and ".join(comparison.causes))
+    names = entity_names(comparison.evidence)
+    for name, *values in sorted(_changes(comparison), key=lambda change: change[0] != _DATE):
+        before, after = (names.get(value or "", value) or "none" for value in values)
         yield from output.labelled(name, f"{before} -> {after}", 14)
     yield from output.note_lines("because", comparison.after.rationale or "no reason was given")
     if comparison.record:
@@ -137,8 +137,8 @@ def _drift_object(comparison: Drift) -> dict[str, object]:
         "old": comparison.before,
         "new": comparison.after,
         "changes": [
-            FieldChange(name, *((value,) if value else () for value in both))
-            for name, *both in _changes(comparison)
+            FieldChange(name, *((value,) if value else () for value in values))
+            for name, *values in _changes(comparison)
         ],
     }
 

@@ -33,7 +33,7 @@ _NO_MODEL = "--adjudicate: musicbrainz.offline is true, so only a replay can ans
 @click.argument("file", required=False, type=options.PATH)
 @options.option(
     "--dates FILE.csv",
-    "Compare first releases with a list: artist, title, year, perhaps isrc.",
+    "Compare first releases with a list of artist, title, year and, if known, isrc.",
     type=options.PATH,
 )
 @options.flag("--adjudicate", "Send open cases to the configured adjudicator.")
@@ -52,9 +52,9 @@ def eval_golden(
 
     With --adjudicate the transcript of each run is stored, and named with each listed case.
 
-    Exit status: 0 all as expected, 3 some open that should be decided, 1 something wrong, a line
-    ill-formed or no case at all. With --dates: 0 every row has a first release, 3 some have none, 1
-    a look-up failed or a line is ill-formed.
+    Exit status: 0 all as expected, 3 some are open that should be decided, 1 something is wrong, a
+    line is ill-formed or there is no case. With --dates: 0 every row has a first release, 3 some
+    have none, 1 a look-up failed or a line is ill-formed.
     """
     if (file is None) == (dates is None):
         raise UsageError("name one: a golden FILE, or a list of years with --dates FILE.csv")
@@ -102,8 +102,9 @@ def _compare_years(session: options.Session, dates: str, pipeline: Pipeline) -> 
 
 
 def _year_lines(report: year_list.YearReport) -> Iterator[str]:
-    bad = f", and {counted(len(report.ill_formed), 'ill-formed line')}" if report.ill_formed else ""
-    yield from output.labelled("rows", f"{report.rows}{bad}")
+    lines = counted(len(report.ill_formed), "ill-formed line")
+    ill_formed = f", and {lines}" if report.ill_formed else ""
+    yield from output.labelled("rows", f"{report.rows}{ill_formed}")
     counts = (
         (report.not_found, "not known to MusicBrainz"),
         (report.undated, "without an official, dated release"),
@@ -148,8 +149,8 @@ def _section(title: str, entries: Iterable[Iterable[str]]) -> Iterator[str]:
 
 
 def _ill_formed_lines(lines: Sequence[evaluate.InvalidLine]) -> Iterator[str]:
-    bad = (output.labelled(f"line {line.line}", line.problem) for line in lines)
-    return _section("Ill-formed lines:", bad)
+    problems = (output.labelled(f"line {line.line}", line.problem) for line in lines)
+    return _section("Ill-formed lines:", problems)
 
 
 _RULE_COLUMNS = (
@@ -161,14 +162,14 @@ _RULE_COLUMNS = (
 def _report_lines(report: evaluate.EvaluationReport) -> Iterator[str]:
     yield from _first_release_lines(report.first_release)
     head = ("", "cases", "right", "wrong", "open", "failed", "accuracy", "precision")
-    totals = (("release group (CRG)", report.crg), ("release (RR) where right", report.rr))
+    totals = (("release group (CRG)", report.crg), ("release (RR), CRG right", report.rr))
     cells = (
         (name, total.cases, total.right, total.wrong, total.open, total.failed,
          _percent(total.accuracy), _percent(total.precision))
         for name, total in totals
     )  # fmt: skip
     yield from output.table([head, *cells])
-    yield f"{report.rightly_open} of the cases rightly open"
+    yield f"{counted(report.rightly_open, 'case')} rightly open"
     yield ""
     rules = (
         (rule.rule, rule.expected, rule.decided, rule.right, rule.wrong, rule.open)
@@ -201,17 +202,16 @@ def _case_lines(case: evaluate.ScoredCase) -> Iterator[str]:
     yield f"  {case.id} (line {case.line}): {case.name}"
     expected, decision = case.expected, case.decision
     if case.first is evaluate.Grade.WRONG:
-        wanted = _expected_first(case)
-        found_first = case.decision.first_release
-        found_text = first_release_text(found_first) if found_first else "none"
-        yield from output.labelled("first", f"expected {wanted}, found {found_text}")
-        if found_first:
-            yield from output.labelled("", found_first.because)
+        first = case.decision.first_release
+        first_text = first_release_text(first) if first else "none"
+        yield from output.labelled("first", f"expected {_expected_first(case)}, found {first_text}")
+        if first:
+            yield from output.labelled("", first.because)
     yield from output.labelled("expected", _group(case, expected.crg_mbid, expected.crg_rule))
     yield from output.labelled("found", _group(case, decision.crg_mbid, decision.crg_rule))
     if case.rr in (evaluate.Grade.WRONG, evaluate.Grade.OPEN) or case.is_by_another_rule:
-        wanted = " or ".join(sorted(filter(None, expected.releases or ()))) or "none"
-        yield from output.labelled("release", f"expected {wanted}{_rule(expected.rr_rule)}")
+        releases = " or ".join(sorted(filter(None, expected.releases or ()))) or "none"
+        yield from output.labelled("release", f"expected {releases}{_rule(expected.rr_rule)}")
         yield from output.labelled(
             "", f"found {decision.rr_mbid or 'none'}{_rule(decision.rr_rule)}"
         )
@@ -226,12 +226,12 @@ def _case_lines(case: evaluate.ScoredCase) -> Iterator[str]:
 
 
 def _expected_first(case: evaluate.ScoredCase) -> str:
-    wanted = case.expected.first_release
-    if not isinstance(wanted, evaluate.ExpectedRelease):
+    expected = case.expected.first_release
+    if not isinstance(expected, evaluate.ExpectedRelease):
         return "none"
-    group = wanted.release_group_mbid or None
+    group = expected.release_group_mbid or None
     on = f" ({case.titles.get(group, group)})" if group else ""
-    return f"{wanted.date}{'' if wanted.year_certain else ' or earlier'}{on}"
+    return f"{expected.date}{'' if expected.year_certain else ' or earlier'}{on}"
 
 
 def _group(case: evaluate.ScoredCase, group: str | None, rule: str | None) -> str:

@@ -52,7 +52,7 @@ _CALL = re.compile(r"(?:(\S.*\S)? {2,}|([^:]{1,40}:) )?(canon .*)")
 
 
 def worst(*statuses: int) -> int:
-    """Return the exit status of several files: 1 if any has it, else 3 if any has it, else 0."""
+    """Return the exit status for several files: 1 if any has 1, else 3 if any has 3, else 0."""
     return min(statuses, key=(1, 3, 0).index)
 
 
@@ -223,7 +223,7 @@ def with_folder(title: str, folder: str, width: int | None = None) -> str:
 
 
 def table(rows: Iterable[Sequence[object]], *, has_head: bool = True) -> Iterator[str]:
-    """Yield rows in columns; on a narrow terminal, each row as its values with their names."""
+    """Yield rows in columns; if the terminal is too narrow, each row as values with names."""
     texts = [list(map(str, row)) for row in rows]
     widths = [max(map(display_width, column)) for column in zip(*texts, strict=True)]
     if has_head and sum(widths) + 2 * len(widths) - 2 > terminal_edge():
@@ -246,7 +246,7 @@ def wrap(
     """Yield lines of a text, the first with `head` in front, the others indented.
 
     Counts columns, which `textwrap` does not. Words stay whole, so that an id or an address can be
-    copied; an address that is too long starts a line without indent.
+    copied; an address that is too long for its line starts a new one, with less indent.
     """
     width = line_width() if width is None else width
     indent = len(head) if indent is None else indent
@@ -258,7 +258,8 @@ def wrap(
             line, columns, has_word = " " * indent, indent, False
         if not has_word and columns + length > width and _ADDRESS.match(word):
             yield from [line.rstrip()] if line.strip() else []
-            line, columns = "", 0
+            line = " " * max(0, min(indent, _INDENT, width - length))
+            columns = len(line)
         space = gap if has_word else ""
         line += " " * len(space) + word
         columns += len(space) + length
@@ -273,8 +274,9 @@ def narrowed(text: str, width: int) -> Iterator[str]:
         if display_width(line) <= width:
             yield line
             continue
-        if call := _CALL.fullmatch(line):
-            yield from filter(None, call.groups())
+        if match := _CALL.fullmatch(line):
+            *label, call = filter(None, match.groups())
+            yield from (*label, f"{'':{_INDENT if label else 0}}{call}")
             continue
         words = line.lstrip(" ")
         indent = min(len(line) - len(words), width // 2)
@@ -306,16 +308,16 @@ def duration(seconds: float) -> str:
     """Return a time in words: `1 h 4 min`, `12 s`, `0.3 s`."""
     if seconds < _TENTHS_BELOW_S:
         return f"{seconds:.1f} s"
-    left = round(seconds)
+    whole = round(seconds)
     for (smaller, name), (size, unit) in reversed(tuple(pairwise(_RATE_UNITS))):
-        if left >= size:
-            smaller_units = left % size // smaller
-            return f"{left // size} {unit}" + (f" {smaller_units} {name}" if smaller_units else "")
-    return f"{left} s"
+        if whole >= size:
+            smaller_units = whole % size // smaller
+            return f"{whole // size} {unit}" + (f" {smaller_units} {name}" if smaller_units else "")
+    return f"{whole} s"
 
 
 def rate_text(per_second: float) -> str:
-    """Return a rate in a unit in which it is at least one: `1.5/s`, `12/min`, `3/h`."""
+    """Return a rate in the smallest unit that makes it at least 1: `1.5/s`, `12/min`, `3/h`."""
     units = ((size, unit) for size, unit in _RATE_UNITS if per_second * size >= 1)
     size, unit = next(units, _RATE_UNITS[-1])
     return f"{per_second * size:,.{1 if unit == 's' else 0}f}/{unit}"

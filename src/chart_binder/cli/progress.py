@@ -60,7 +60,7 @@ def progress(
 
 
 class Progress:
-    """Shows how far a run is; this class shows nothing. `total` is 0 until it is known."""
+    """The progress of a run, which this class does not show. `total` is 0 until it is known."""
 
     def __init__(self) -> None:
         self.total = 0
@@ -96,7 +96,7 @@ class _ProgressLines(Progress):
 
 
 class _ProgressBar(Progress):
-    """A line at the bottom of the terminal that is redrawn; rich takes 50 ms to load."""
+    """A redrawn line at the bottom of the terminal; `rich` would take 50 ms to import."""
 
     def __init__(self, stream: TextIO, after_s: float) -> None:
         super().__init__()
@@ -149,13 +149,13 @@ class _ProgressBar(Progress):
 
 
 class _AboveBar:
-    """Standard error while there is a bar: text replaces the bar until it is redrawn."""
+    """Standard error while a bar is shown: text replaces the bar until it is redrawn."""
 
     def __init__(self, bar: _ProgressBar) -> None:
         self._bar = bar
 
     def write(self, text: str) -> int:
-        with self._bar.lock:  # other threads log too
+        with self._bar.lock:  # other threads write logs, too
             self._bar.clear()
             return self._bar.stream.write(text)
 
@@ -188,8 +188,8 @@ def bar_line(
 
 def _parts(tally: "BatchTally", total: int, noun: str) -> Iterator[str]:
     yield _count(tally.files, total, noun)
-    stop_when = max(_ESTIMATE_AFTER_FILES, min(_ENOUGH_FILES, total * _ESTIMATE_AFTER_SHARE))
-    has_estimate = tally.seconds >= _ESTIMATE_AFTER_S and tally.worked >= stop_when
+    files_needed = max(_ESTIMATE_AFTER_FILES, min(_ENOUGH_FILES, total * _ESTIMATE_AFTER_SHARE))
+    has_estimate = tally.seconds >= _ESTIMATE_AFTER_S and tally.worked >= files_needed
     if total > tally.files and has_estimate:
         yield f"about {duration((total - tally.files) / tally.rate)} left"
     if tally.worked:

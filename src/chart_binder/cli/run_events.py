@@ -25,7 +25,7 @@ class LiveRun:
         click.echo(safe_text(piece), nl=False, err=True)
 
     def on_event(self, event: transcript.AnyEvent) -> None:
-        """Write an event; of a reply that was shown already, only its end."""
+        """Write an event; if its reply was shown already, only the line that ends it."""
         shown, self._pieces = "".join(self._pieces), []
         if shown:
             click.echo(err=True)
@@ -44,14 +44,17 @@ def event_lines(event: transcript.AnyEvent, *, is_shown: bool = False) -> Iterat
     """Yield an event of a run as lines, without the text of a reply if it `is_shown` already."""
     match event:
         case StartEvent():
-            parts = (event.id, event.model_id, event.dialect, event.prompt_version)
-            yield f"=== run {', '.join(filter(None, parts))}"
+            parts = ("model", event.model_id), ("dialect", event.dialect), (
+                "prompt", event.prompt_version,
+            )  # fmt: skip
+            named = (f"{name} {value}" for name, value in parts if value)
+            yield f"=== {', '.join((f'run {event.id}', *named))}"
         case transcript.MessageEvent():
             yield f"--- {event.role}"
             yield event.content
         case transcript.ReplyEvent():
             tokens = f", {event.completion_tokens} tokens" if event.completion_tokens else ""
-            name = "said" if is_shown else "reply"
+            name = "end of reply" if is_shown else "reply"
             yield f"--- turn {event.iteration}: {name} ({event.seconds:.1f} s{tokens})"
             if event.thinking:
                 yield f"(thinking) {event.thinking}"

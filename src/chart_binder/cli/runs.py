@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from chart_binder.store import Store
 
 _OUTCOMES = {state: state for state in map(str, State)} | WORDS
-_ENDED = {0: "complete", 1: "some failed", 2: "bad usage", 3: "some wait", 130: "interrupted"}
-_COLUMNS = (20, 16, 11, 11)
+_ENDED = {0: "complete", 1: "some failed", 2: "bad usage", 3: "some need you", 130: "interrupted"}
+_COLUMNS = (20, 16, 11, 13)
 _GAP = "  "
 _CUT_SHORT = (None, 130)
 _NOT_TRIED_AGAIN = (*UNMATCHED, "not_looked_up", "file")
@@ -37,13 +37,13 @@ _WRITES = {
     WriteState.DONE: "written",
     WriteState.UNDONE: "taken back",
     WriteState.FAILED: "not written",
-    WriteState.INTENDED: "cut short: the next run that writes looks into it",
+    WriteState.INTENDED: "interrupted: the next run that writes checks the file",
 }
 
 
 @options.group("runs")
 def runs() -> None:
-    """Look at what earlier calls did: how they ended, what they cost, how to go on."""
+    """See what earlier calls did: how they ended, what they cost, and how to continue them."""
 
 
 @runs.command("list")
@@ -123,15 +123,17 @@ def _run_named(store: "Store", name: str | None) -> RunRecord:
     return matches[0]
 
 
-def _measures(run: RunRecord, damaged: Callable[[str], object] | None = None) -> Measures | None:
-    """Return the cost of a run; report a damaged record to `damaged`, or raise `CanonError`."""
+def _measures(
+    run: RunRecord, report_damage: Callable[[str], object] | None = None
+) -> Measures | None:
+    """Return the cost of a run; pass damage to `report_damage`, or raise `CanonError`."""
     try:
         return decode_json(run.measures, Measures) if run.measures is not None else None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         problem = f"what the run {run.id} cost cannot be read: {error}"
-        if damaged is None:
+        if report_damage is None:
             raise CanonError(problem) from error
-        damaged(problem)
+        report_damage(problem)
         return None
 
 
@@ -208,8 +210,8 @@ def run_lines(
         yield from _costs(summary.measures)
     else:
         yield from summary_line("files", output.count_text(run.counts, _OUTCOMES))
-    yield from summary_line("kept", counted(decisions, "decision") if decisions else "")
-    yield from summary_line("journal", output.count_text(writes, _WRITES))
+    yield from summary_line("stored", counted(decisions, "decision") if decisions else "")
+    yield from summary_line("tags now", output.count_text(writes, _WRITES))
     yield from summary_line("undo", f"canon undo {run.id}" if writes.get(WriteState.DONE) else "")
 
 

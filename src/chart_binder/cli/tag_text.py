@@ -50,7 +50,7 @@ _LABELS = {
     "note_release_group_mbid": "note: group", "note_release_mbid": "note: release",
     "note_album": "note: album", "note_original_date": "note: first date",
     "note_uncertain_date": "note: uncertain",
-    "decision_trace": "note by canon",
+    "decision_trace": "CANON_TRACE",
 }  # fmt: skip
 
 Entry = tuple[str, str]
@@ -70,12 +70,12 @@ def headline(
         return "no audio file was found"
     others = {status: count for status, count in counts.items()
               if status not in (goal, WriteStatus.UNCHANGED)}  # fmt: skip
-    beside = (f"{count:,} of them {how}" for how, count in partial.items())
+    remarks = (f"{count:,} of them {remark}" for remark, count in partial.items())
     reached = counts.get(goal, 0)
     first = (
         f"{'' if reached == files else f'{reached:,} of '}{counted(files, 'file')} {words[goal]}"
     )
-    return ", ".join(filter(None, (first, count_text(others, words), *beside)))
+    return ", ".join(filter(None, (first, count_text(others, words), *remarks)))
 
 
 def shortfalls(report: WriteReport) -> Sequence[str]:
@@ -143,8 +143,8 @@ def _names_of(reports: Sequence[WriteReport], folder: Path, files: int) -> str:
         return f"all {files:,} files"
     shown = reports if len(reports) <= _MAX_NAMES else reports[: _MAX_NAMES - 1]
     names = ", ".join(_name_in(folder, report) for report in shown)
-    left = len(reports) - len(shown)
-    return f"{names} and {counted(left, 'other')}" if left else names
+    hidden = len(reports) - len(shown)
+    return f"{names} and {counted(hidden, 'other')}" if hidden else names
 
 
 def _name_in(folder: Path, report: WriteReport) -> str:
@@ -199,16 +199,16 @@ def changed_key_lines(keys: Iterable[ChangedKey], indent: int) -> Iterator[str]:
     """Yield each key with its values, the oldest first."""
     for key in keys:
         yield f"{'':{indent}}{key.field}"
-        then = [("was", key.old)]
+        earlier = [("was", key.old)]
         if key.before is not None:
-            then = [("before", key.before), ("written", key.old)]
-        for label, texts in (*then, ("now", key.new)):
+            earlier = [("before", key.before), ("written", key.old)]
+        for label, texts in (*earlier, ("now", key.new)):
             yield from labelled_list(label, texts or ("-",), 8, indent + 2)
 
 
 def _entries(report: WriteReport, *, verbose: bool) -> Iterator[Entry]:
     dates = [change for change in report.changes if change.field == "original_date"]
-    years = [tuple(tuple(date[:4] for date in both) for both in (change.old, change.new))
+    years = [tuple(tuple(date[:4] for date in values) for values in (change.old, change.new))
              for change in dates]  # fmt: skip
     changed = {change.field for change in report.changes}
     parts = {key for name in _IN_PARTS & changed for keys in FIELDS_BY_NAME[name].keys.values()
@@ -237,7 +237,7 @@ def _id_text(change: FieldChange, names: Mapping[str, str], *, verbose: bool) ->
     if before or after:
         text = _arrow(before or ("(another)" if change.old else ""), after)
     else:
-        text = "changed" if change.old and change.new else "set" if change.new else "removed"
+        text = "changed" if change.old and change.new else "added" if change.new else "removed"
     ids = _arrow(" ".join(change.old), " ".join(change.new))
     return f"{text}  [{ids}]" if verbose else text
 

@@ -64,7 +64,7 @@ class _TerminalResized(Exception):  # noqa: N818 (no error)
 
 
 def read_key() -> str:
-    """Wait for a key, or for text that is pasted at once, in lower case.
+    """Wait for a key or for pasted text, and return it in lower case.
 
     A closed terminal counts as Ctrl-D, a resized one as Ctrl-L. Text typed before the call is
     discarded.

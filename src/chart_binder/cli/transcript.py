@@ -32,7 +32,7 @@ def transcript() -> None:
 @options.option("--limit N", "List at most this many (20).", type=click.IntRange(1), default=20)
 @options.pass_session
 def list_runs(session: options.Session, limit: int) -> int:
-    """List the recorded runs, the newest first, each with its name for `show`; times are local.
+    """List the recorded runs, newest first, with the names that `show` takes; times are local.
 
     Exit status: 0, or 1 if a transcript cannot be read.
     """
@@ -68,7 +68,7 @@ def _listed_fields(listed: transcripts.ListedRun) -> dict[str, Any]:
 def _listed_lines(listed: transcripts.ListedRun) -> Iterator[str]:
     fields = _listed_fields(listed)
     began = "?"
-    with suppress(ValueError):  # a person may have written the transcript
+    with suppress(ValueError):  # a person may have written the transcript by hand
         began = local_time(fields["started_at"] or "")
     outcome = fields["outcome"] or "no result"
     yield f"{began}  {outcome:<9}  {fields['about'] or '?'} ({fields['model_id'] or '?'})"
@@ -103,7 +103,7 @@ def replay(session: options.Session, file: Path) -> int:
 
     If the result differs, the recorded one is shown too.
 
-    Exit status: 0 the same result, 1 another result, none, or a FILE that cannot be read.
+    Exit status: 0 the same result, 1 another result or none, or FILE cannot be read.
     """
     recorded = transcripts.read_recording(file)
     result = transcripts.replay(file, LiveRun().on_event if session.shows_run else None)
@@ -121,8 +121,8 @@ def replay(session: options.Session, file: Path) -> int:
         "recorded": recorded.result_document,
     }
     session.show(fields, lines)
-    is_none = recorded.result_document is None and result.outcome is Outcome.ERROR
-    return 1 if differs or is_none else 0
+    has_no_result = recorded.result_document is None and result.outcome is Outcome.ERROR
+    return 1 if differs or has_no_result else 0
 
 
 def _differences(recorded: transcripts.RecordedRun, result: AdjudicationResult) -> list[str]:
@@ -154,8 +154,8 @@ def _outcome_lines(result: AdjudicationResult, recorded: transcripts.RecordedRun
 def html(session: options.Session, name: str, out: Path | None) -> None:
     """Print a recorded run as one self-contained page for a browser.
 
-    Exit status: 0, 1 there is no such run, or a file cannot be read or written, 2 the page would
-    replace the transcript or an audio file.
+    Exit status: 0 success, 1 there is no such run, or a file cannot be read or written, 2 the page
+    would replace the transcript or an audio file.
     """
     from chart_binder.pages.run import run_page  # imports Jinja2
 
@@ -172,7 +172,7 @@ def html(session: options.Session, name: str, out: Path | None) -> None:
 @click.argument("file", type=_FILE, default="-")
 @options.option(
     "--dialect NAME",
-    "How the reply is written: classic, pause, xml, or as a plug-in reads it.",
+    "The dialect of the reply: classic, pause, xml, or that of a plug-in.",
     default="classic",
     show_default=True,
     shell_complete=options.completed(lambda: plugins.names("chart_binder.dialects")),
@@ -185,29 +185,29 @@ def html(session: options.Session, name: str, out: Path | None) -> None:
 def parse(session: options.Session, file: Path, dialect: str, jsonl: bool, takes_any: bool) -> int:
     """Print how a model's reply in FILE, by default standard input, is parsed.
 
-    A reply is read as the adjudicator reads it: a tool must be installed and on, and an answer must
-    be its JSON object; otherwise the reply is malformed, and `problem` is what the model would be
-    told. With --any only the dialect counts. The output is JSON, one line for each reply, whatever
-    --output says.
+    The adjudicator's rules apply: a tool must be installed and on, and an answer must be the JSON
+    object that is asked for. Otherwise the reply is malformed, and `problem` is what the model
+    would be told. With --any only the dialect counts. The output is always JSON, one line for each
+    reply.
 
     Exit status: 0 parsed, also as malformed; 1 FILE cannot be read; 2 a line of --jsonl is not
-    valid (the others are parsed all the same), or the dialect is not installed.
+    valid (the others are still parsed), or the dialect is not installed.
     """
-    understanding = transcripts.ReplyParser(session.config.llm, takes_any=takes_any)
+    parser = transcripts.ReplyParser(session.config.llm, takes_any=takes_any)
     if not jsonl:
-        understanding.dialect(dialect)  # fail before waiting for standard input
+        parser.dialect(dialect)  # fail before waiting for standard input
         text = read_file(file).decode("utf-8", "replace")
-        output.print_json(understanding.parse(transcripts.ReplyToParse(text, dialect)))
+        output.print_json(parser.parse(transcripts.ReplyToParse(text, dialect)))
         return 0
     status = 0
     for number, line in enumerate(read_lines(file), start=1):
         if not line.strip():
             continue
         try:
-            understood = understanding.parse(transcripts.read_reply_line(line))
+            parsed = parser.parse(transcripts.read_reply_line(line))
         except (UsageError, PluginError) as error:
             problem = f"line {number}: {error}"
-            status, understood = 2, transcripts.ParsedReply("malformed", problem=problem)
+            status, parsed = 2, transcripts.ParsedReply("malformed", problem=problem)
             output.print_error(problem)
-        output.print_json(understood)
+        output.print_json(parsed)
     return status

@@ -234,7 +234,7 @@ class TagResults:
         """Yield what else can be done."""
         yield from self.hints
         if self.status == INTERRUPTED:
-            yield "interrupted: the same command goes on"
+            yield "interrupted: the same command continues"
         if self._has_kept:
             yield f"to put the changed keys back too: {options.same_call(added='--force')}"
         if run and run.has_begun:
