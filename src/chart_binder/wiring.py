@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from chart_binder.jobs.named_records import NamedRecord, SongTitles
     from chart_binder.jobs.write import ReleaseLookup
     from chart_binder.musicbrainz.client import Client
-    from chart_binder.musicbrainz.source import MusicBrainzSource
+    from chart_binder.musicbrainz.sources import Source
     from chart_binder.musicbrainz.web_service import MBRelease, MBReleaseGroup, Recording
     from chart_binder.store import Store
 
@@ -183,10 +183,15 @@ def tools(config: Config) -> tuple[Tool, ...]:
 
 
 @contextmanager
-def _musicbrainz(config: Config, since: float = 0.0) -> Iterator["Client"]:
-    """Open MusicBrainz for one look-up, which may also use stored answers."""
+def _musicbrainz(
+    config: Config, since: float = 0.0, bundle: EvidenceBundle | None = None
+) -> Iterator["Client"]:
+    """Open MusicBrainz for one look-up, which may also use stored answers.
+
+    A look-up for a bundle asks the source that the bundle is from.
+    """
     with open_store(store_url(config)) as store:
-        yield musicbrainz_source(config, store, since).client()
+        yield musicbrainz_source(config, store, since).client(bundle)
 
 
 def _bring_in(
@@ -195,7 +200,7 @@ def _bring_in(
     """Return the recordings that a record adds to the evidence (a `FindRecordings`)."""
     from chart_binder.musicbrainz.sibling_lookup import bring_in
 
-    with _musicbrainz(config) as client:
+    with _musicbrainz(config, bundle=bundle) as client:
         return bring_in(client, bundle, kind, mbid)
 
 
@@ -290,7 +295,7 @@ def stated_sibling(
     """
     from chart_binder.musicbrainz.sibling_lookup import stated_sibling_of
 
-    with _musicbrainz(config) as client:
+    with _musicbrainz(config, bundle=bundle) as client:
         return stated_sibling_of(client, bundle, recording_id)
 
 
@@ -305,7 +310,7 @@ def placed_recording(
 
     if override.crg_mbid is None or override.crg_mbid in bundle.all_ids.ids:
         return None
-    with _musicbrainz(config) as client:
+    with _musicbrainz(config, bundle=bundle) as client:
         return placed_recording_of(client, bundle, override.crg_mbid, override.rr_mbid)
 
 
@@ -425,10 +430,20 @@ def tagged_recording(path: Path) -> RecordingId | None:
     return RecordingId(mbid) if mbid else None
 
 
-def musicbrainz_source(config: Config, store: "Store", since: float = 0.0) -> "MusicBrainzSource":
-    """Return MusicBrainz as a source, without answers from before `since`. Raises `ConfigError`."""
-    from chart_binder.musicbrainz.source import connect
+def index_path(config: Config) -> Path:
+    """Return the path of the index of MusicBrainz; there may be no file."""
+    named = config.musicbrainz.index
+    return Path(named).expanduser() if named else data_folder() / "musicbrainz.index"
+
+
+def musicbrainz_source(config: Config, store: "Store", since: float = 0.0) -> "Source":
+    """Return MusicBrainz as `[musicbrainz] source` names it: the web service, an index, or both.
+
+    Answers of the web service from before `since` are not used. Raises `ConfigError`, and
+    `IndexFileError` if an index that is needed cannot be read.
+    """
+    from chart_binder.musicbrainz.sources import open_source
     from chart_binder.store.decisions import AnswersSince
 
     answers = AnswersSince(store.answers, since) if since else store.answers
-    return connect(config.musicbrainz, answers, store.slots)
+    return open_source(config.musicbrainz, index_path(config), answers, store.slots)

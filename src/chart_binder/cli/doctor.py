@@ -13,10 +13,9 @@ from chart_binder.config import Config, LLMConfig
 from chart_binder.config.load import Settings, user_file
 from chart_binder.errors import CanonError, LookupFailedError, masked
 from chart_binder.jobs.model_check import HOW_TO_CHECK, find_result
-from chart_binder.musicbrainz.source import connect
 from chart_binder.store import VERSION, open_store
 from chart_binder.web.searxng import Degraded, NothingFound, SearchHits, SearxngClient
-from chart_binder.wiring import exam_results, store_url
+from chart_binder.wiring import exam_results, index_path, musicbrainz_source, store_url
 
 _OFFLINE = "not asked: offline (musicbrainz.offline is set)"
 _MODEL_SERVERS = {"ollama": ollama.check, "openai": openai.check}
@@ -78,9 +77,11 @@ def findings(config: Config, only: str = "") -> Iterator[DoctorFinding]:
     if not config.llm.searxng.enabled:
         search_off = "not in use: llm.searxng.enabled is false"
     is_offline = config.musicbrainz.offline
+    source = config.musicbrainz.source
+    has_index = source == "index" or (source != "web" and index_path(config).is_file())
     checks: tuple[tuple[str, bool, str, bool, Callable[[Config], _Check]], ...] = (
         ("store", True, "", True, _store),
-        ("musicbrainz", True, "", not is_offline, _musicbrainz),
+        ("musicbrainz", True, "", not is_offline or has_index, _musicbrainz),
         ("model", not model_off, model_off,
          config.llm.provider not in _MODEL_SERVERS or not is_offline, _model),
         ("search", False, search_off, not is_offline, _search),
@@ -110,7 +111,7 @@ def _store(config: Config) -> _Check:
 
 def _musicbrainz(config: Config) -> _Check:
     with open_store(store_url(config)) as store:
-        health = connect(config.musicbrainz, store.answers, store.slots).check()
+        health = musicbrainz_source(config, store).check()
     if not health.is_reachable:
         raise LookupFailedError("; ".join(health.problems))
     return f"{health.host} answers", "; ".join(health.problems)

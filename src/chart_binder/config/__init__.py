@@ -115,8 +115,15 @@ class Section(BaseModel):
 
 
 class MusicBrainzConfig(Section):
-    """`[musicbrainz]`: the MusicBrainz web service or a mirror of it."""
+    """`[musicbrainz]`: the MusicBrainz web service or a mirror of it, and an index of a dump."""
 
+    source: Literal["auto", "index", "web", "index_then_web"] = "auto"
+    """`index`: an index, no network; `index_then_web`: the web for what it lacks; `auto`: the
+    same with an index that is there and not too old, else `web`."""
+    index: str = ""
+    """File of the index; empty: musicbrainz.index in the platform's data folder."""
+    max_age_days: int = Field(default=90, ge=1, le=36_500)
+    """Days after which `auto` does without an index, unless offline."""
     hostname: Host = "musicbrainz.org"
     """Server by name or IPv4 address, with :port for a mirror."""
     https: bool = True

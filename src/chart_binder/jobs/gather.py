@@ -24,7 +24,7 @@ from chart_binder.rules.decide import decide
 from chart_binder.rules.missing_original import needs_siblings
 
 if TYPE_CHECKING:
-    from chart_binder.musicbrainz.source import MusicBrainzSource
+    from chart_binder.musicbrainz.sources import Source
     from chart_binder.store import Store
 
 T = TypeVar("T")
@@ -123,7 +123,7 @@ def tags_or_error(path: Path) -> TrackTags | CanonError:
 class MusicBrainzEvidence:
     """Evidence from MusicBrainz by the tags of files, with siblings if `need` asks for them."""
 
-    source: "MusicBrainzSource"
+    source: "Source"
     need: SiblingNeed
 
     @property

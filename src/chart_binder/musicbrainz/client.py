@@ -155,14 +155,21 @@ def _listed(items: tuple[T, ...] | None, count: int | None) -> Listed[T]:
 class Client:
     """Looks up records, and notes the time of the oldest response; `fetched` take no request.
 
+    `fallback` answers what the service has nothing for, but not for lists of several pages.
+
     Every method raises `LookupFailedError`, and returns None or an empty tuple if MusicBrainz has
     no such entry.
     """
 
     def __init__(
-        self, service: Service, fetched: Mapping[RecordingId, FetchedRecording] | None = None
+        self,
+        service: Service,
+        fetched: Mapping[RecordingId, FetchedRecording] | None = None,
+        *,
+        fallback: Service | None = None,
     ) -> None:
         self._service = service
+        self._fallback = fallback
         self._fetched = fetched or {}
         self.oldest_at: float | None = None
 
@@ -226,11 +233,17 @@ class Client:
         Return `mbid` if it names nothing, or if canon is offline and has no stored response.
         """
         query = ws.LookUp(kind, mbid)
-        if self._service.cost(query) == math.inf:
-            return mbid
-        answer = self._fetch(query)
-        records = (answer.artist, answer.recording, answer.release, answer.release_group)
-        return next((record.id for record in records if record), mbid)
+        for service in filter(None, (self._service, self._fallback)):
+            if service.cost(query) == math.inf:
+                break
+            answer = service.fetch(query)
+            self._note_age(answer.fetched_at)
+            metadata = answer.metadata or Metadata()
+            records = metadata.artist, metadata.recording, metadata.release, metadata.release_group
+            for record in records:
+                if record:
+                    return record.id
+        return mbid
 
     def release_group(self, group_id: ReleaseGroupId) -> MBReleaseGroup | None:
         """Return a release group, with a different id if it was merged."""
@@ -305,9 +318,19 @@ class Client:
 
     def _fetch(self, query: ServiceQuery) -> Metadata:
         answer = self._service.fetch(query)
+        if self._fallback and _is_empty(answer.metadata):
+            answer = self._fallback.fetch(query)
         self._note_age(answer.fetched_at)
         return answer.metadata or Metadata()
 
     def _note_age(self, fetched_at: float) -> None:
         if self.oldest_at is None or fetched_at < self.oldest_at:
             self.oldest_at = fetched_at
+
+
+def _is_empty(metadata: Metadata | None) -> bool:
+    if metadata is None:
+        return True
+    lists = (metadata.recording_list, metadata.release_list, metadata.release_group_list)
+    listed = [items for items in lists if items is not None]
+    return bool(listed) and not any(listed)

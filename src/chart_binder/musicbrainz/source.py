@@ -18,6 +18,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.remarks import remarks_in
 from chart_binder.domain.tags import TrackTags, artifact_of
 from chart_binder.domain.versions import names_other_performance
+from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import LookupFailedError, NothingFoundError, UnidentifiedError
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.album import AlbumArtists, CatalogueCache, look_up_album
@@ -67,8 +68,10 @@ def connect(
 class MusicBrainzSource:
     """Gathers evidence from MusicBrainz or cached responses; threads may share it."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    def __init__(self, service: Service, *, is_last: bool = True) -> None:
+        """Use a service. If it is not the last, an id that it lacks ends the search for a file."""
+        self.service = service
+        self._is_last = is_last
         self._catalogues = CatalogueCache(service)
 
     def gather(self, tags: TrackTags) -> EvidenceBundle:
@@ -85,10 +88,10 @@ class MusicBrainzSource:
         The other files show which of several artists of one name is meant. If a shared look-up
         fails, log it and look the files up one by one. Threads may share the function returned.
         """
-        fetched = look_up_album(self._service, self._catalogues, album)
-        artists = AlbumArtists(self._service, fetched, album)
+        fetched = look_up_album(self.service, self._catalogues, album)
+        artists = AlbumArtists(self.service, fetched, album)
         return lambda tags: self._gathered(
-            Client(self._service, fetched), tags, lambda: artists.beside(tags)
+            Client(self.service, fetched), tags, lambda: artists.beside(tags)
         )
 
     def with_siblings(self, bundle: EvidenceBundle) -> EvidenceBundle:
@@ -102,13 +105,13 @@ class MusicBrainzSource:
         self, bundles: Sequence[EvidenceBundle]
     ) -> Callable[[EvidenceBundle], EvidenceBundle]:
         """Look up an album's shared data; return a function like `with_siblings` for bundles."""
-        look_up = look_up_together(self._service, self._catalogues, bundles)
+        look_up = look_up_together(self.service, self._catalogues, bundles)
 
         def widened(bundle: EvidenceBundle) -> EvidenceBundle:
             try:
                 return look_up(bundle)
             except LookupFailedError as error:
-                if not self._service.is_offline:
+                if not self.service.is_offline:
                     raise
                 _log.info("siblings are not looked up", extra={"why": str(error)})
                 return bundle.noting_siblings(_OFFLINE)
@@ -118,7 +121,7 @@ class MusicBrainzSource:
     @property
     def requests(self) -> int:
         """The number of requests sent to MusicBrainz, including failed ones."""
-        return self._service.requests
+        return self.service.requests
 
     def _gathered(
         self, client: Client, tags: TrackTags, of_album: FindArtists = frozenset
@@ -128,11 +131,13 @@ class MusicBrainzSource:
             raise UnidentifiedError(
                 "no valid recording id, no ISRC, not both artist and title: nothing to look up"
             )
+        if not self._is_last and MBID.fullmatch(tags.recording_mbid or ""):
+            attempts = attempts[:1]  # a newer recording may have the id
         matches = first_found(attempts)
         recordings = matches.recordings
         if not recordings:
             wanted = ", nor ".join(search.wanted for search in attempts)
-            raise NothingFoundError(f"MusicBrainz ({self._service.host}) knows no {wanted}")
+            raise NothingFoundError(f"MusicBrainz ({self.service.host}) knows no {wanted}")
         artist = _artist(client, recordings[0])
         home = artist.begin_area_country
         artists = artists_apart(recordings)
@@ -149,18 +154,21 @@ class MusicBrainzSource:
             artist,
             _title(tags, recordings),
             _artifact(client, tags, candidates),
-            self._service.dated(provenance, client.oldest_at or 0.0),
+            self.service.dated(provenance, client.oldest_at or 0.0),
             complete=False if unread else None,
         )
         return read_bundle(bundle)  # in normal form, as if it had come from a file
 
-    def client(self) -> Client:
-        """Return a client with the same cache and rate limit, for single look-ups."""
-        return Client(self._service)
+    def client(self, bundle: EvidenceBundle | None = None) -> Client:  # noqa: ARG002
+        """Return a client with the same cache and rate limit, for single look-ups.
+
+        `bundle` is the evidence that they are for, if there is any.
+        """
+        return Client(self.service)
 
     def check(self) -> ServiceHealth:
         """Check the service with one request, and its configuration; a failure is not raised."""
-        return self._service.check()
+        return self.service.check()
 
 
 _OFFLINE = "not looked up: canon is offline, and no answer about them is stored"

@@ -5,6 +5,7 @@ import sqlite3
 import struct
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -23,7 +24,6 @@ from chart_binder.musicbrainz.index.keys import name_hashes, title_hash
 from chart_binder.musicbrainz.index.layout import ENCODER
 from servers.musicbrainz_xml import VARIOUS_NAME, media_of
 
-TIMESTAMP = "2026-07-18 00:10:01.834512+00"
 _JOINED = re.compile("( (?:feat[.]|&|vs[.]) )")
 
 
@@ -86,14 +86,10 @@ class _Writer:
 
     def group(self, group: ReleaseGroup, artist: Artist) -> int:
         number, gid = self.groups[group.mb_rg_id], UUID(group.mb_rg_id).bytes
-        by = (
-            Artist(artist.name, ArtistId("+".join(group.artist_ids or ())))
-            if group.artist_ids
-            else artist
-        )
-        credit, artists = self.credit(
-            by if group.artist_credit != VARIOUS_NAME else VARIOUS, group.artist_credit
-        )
+        by = VARIOUS if group.artist_credit == VARIOUS_NAME else artist
+        if group.artist_ids and by is artist:
+            by = Artist(artist.name, ArtistId("+".join(group.artist_ids)))
+        credit, artists = self.credit(by, group.artist_credit)
         secondary = sum(1 << self.words["secondary_type"][kind] for kind in group.kinds)
         self.add(
             "release_group", number, gid, group.title, credit,
@@ -148,7 +144,7 @@ class _Writer:
             self.add("title", artist_number, title_hash(recording.title or ""), key)
         return key
 
-    def finish(self, merged: Mapping[str, str]) -> None:
+    def finish(self, merged: Mapping[str, str], timestamp: str) -> None:
         for kind in layout.WORD_KINDS:
             for name, number in self.words[kind].items():
                 self.add("word", kind, number, name)
@@ -160,7 +156,7 @@ class _Writer:
             self.add("discography", artist, packed_ids(groups), None, None)
         for old, new in merged.items():
             self._merge(old, new)
-        self.add("meta", "timestamp", TIMESTAMP)
+        self.add("meta", "timestamp", timestamp)
         self.connection.execute(f"PRAGMA application_id = {layout.APPLICATION_ID}")
         self.connection.execute(f"PRAGMA user_version = {layout.FORMAT}")
         self.connection.commit()
@@ -201,9 +197,14 @@ def write_index(
     merged: Mapping[str, str] | None = None,
     videos: Iterable[str] = (),
     aliases: Mapping[str, Iterable[str]] | None = None,
+    days_old: float = 0.0,
 ) -> Path:
-    """Write an index of the facts of bundles to a path, and return the path."""
-    connection = sqlite3.connect(path)
+    """Write an index of the facts of bundles to a path, and return the path.
+
+    A file that is there is replaced, as by a build.
+    """
+    new = path.with_suffix(".new")
+    connection = sqlite3.connect(new)
     connection.executescript(layout.TABLES)
     writer = _Writer(connection)
     writer.aliases = aliases or {}
@@ -214,6 +215,7 @@ def write_index(
         for recording in bundle.recording_candidates:
             is_video = recording.mb_recording_id in videos
             writer.recording(recording, bundle.performer, video=is_video)
-    writer.finish(merged or {})
+    dumped_at = datetime.now(UTC) - timedelta(days=days_old)
+    writer.finish(merged or {}, f"{dumped_at:%Y-%m-%d %H:%M:%S.%f}+00")
     connection.close()
-    return path
+    return new.replace(path)

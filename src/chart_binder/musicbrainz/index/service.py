@@ -26,7 +26,6 @@ _DAMAGE: Final = (
 )  # fmt: skip
 """Raised if the file is damaged."""
 _DAY_S: Final = 86_400
-FULL_EXPORTS: Final = "https://data.metabrainz.org/pub/musicbrainz/data/fullexport/"
 
 
 class IndexService:
@@ -40,7 +39,7 @@ class IndexService:
     requests = 0
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
-        """Open the index. Raises `IndexFileError`."""
+        """Open an index. Raises `IndexFileError`."""
         self._path = path
         self._of_thread = threading.local()
         self.now = clock
@@ -98,8 +97,8 @@ class IndexService:
         return LookupFailedError(f"the look-up in {self.host} failed: {problem}")
 
     def check(self) -> ServiceHealth:
-        """Return the state of the index, with its age."""
-        return ServiceHealth(self.host, is_reachable=True)
+        """Return the state of the index, which can be read, with its age."""
+        return ServiceHealth(f"{self.host} ({self.age_days} days old)", is_reachable=True)
 
 
 def _text(moment: float) -> str:
