@@ -1,5 +1,11 @@
-"""Pictures for the site, made of real output: screens of commands, and a timeline of a decision."""
+"""Pictures for the site, made of real output: screens of commands, and a timeline of a decision.
 
+`python docs/pictures.py` takes the photographs of pages in `images/` again (extra `test-web`).
+"""
+
+import shutil
+import sys
+import tempfile
 from datetime import date
 from html import escape
 from io import StringIO
@@ -12,6 +18,9 @@ from chart_binder.jobs.evaluate import GoldenCase, read_golden
 from chart_binder.jobs.explain import Appearance, appearances
 
 TESTS = Path(__file__).parents[1] / "tests"
+IMAGES = Path(__file__).parent / "images"
+FILES = 6000
+"""The number of files in the library that is photographed."""
 SCREENS = {
     "explain": "A decision and why the others lost",
     "transcript": "A run of a model",
@@ -61,3 +70,39 @@ def _bar(number: int, row: Appearance, x: float, width: float) -> str:
         f'<text x="0" y="{y + 17}" fill="#888">{label}</text>'
         f'<rect x="{x:.0f}" y="{y + 5}" width="{max(width, 4):.0f}" height="14" fill="{colour}"/>'
     )
+
+
+def photograph(address: str, name: str, width: int = 1100, height: int = 860) -> None:
+    """Save how Chromium shows a page."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        browser = play.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        page = browser.new_page(viewport={"width": width, "height": height})
+        page.goto(address)
+        page.screenshot(path=IMAGES / f"{name}.png")
+        browser.close()
+
+
+def library() -> str:
+    """Return the report of a library of golden cases, as the rules decide them."""
+    sys.path.insert(0, str(TESTS))
+    from benchmarks.bench_library import records
+    from chart_binder.jobs.library import library_figures
+    from chart_binder.jobs.listing import listing, read_query
+    from chart_binder.pages.figures import report_page
+    from chart_binder.store import open_store
+
+    with tempfile.TemporaryDirectory() as folder, open_store(f"sqlite:///{folder}/s.db") as store:
+        store.decisions.put_all(records(FILES))
+        query = read_query([])
+        return report_page(*library_figures(listing(store, query, print), query, 1), "")
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.html"
+        report.write_text(library(), "utf-8")
+        photograph(report.as_uri(), "library")

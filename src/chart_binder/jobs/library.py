@@ -4,6 +4,7 @@ Each figure has the query of `canon ls` that lists its files. If the first year 
 recording came out in that year or earlier, so a track may be older than its figure says.
 """
 
+import heapq
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -66,6 +67,7 @@ class LibraryFigures(msgspec.Struct, frozen=True, kw_only=True):
 class LibraryTrack(msgspec.Struct, frozen=True):
     """A file in the list of a figure, as printable text."""
 
+    decision_id: str
     path: str
     artist: str
     title: str
@@ -119,6 +121,11 @@ def library_figures(
         for kind, some in tracks.items()
     }
     return _figures(counts, base), lists
+
+
+def first_tracks(rows: Iterable[ListedDecision], most: int) -> list[LibraryTrack]:
+    """Return the first `most` tracks in the order of the lists."""
+    return heapq.nsmallest(most, map(_track, rows), key=_track_order)
 
 
 def columns_of(rows: Iterable[FigureRow]) -> list[str]:
@@ -205,6 +212,7 @@ def _number_or_size(row: FigureRow) -> tuple[int, str]:
 def _track(row: ListedDecision) -> LibraryTrack:
     decision, first = row.decision, row.decision.first_release
     return LibraryTrack(
+        decision_id=row.record.id,
         path=row.path,
         artist=decision.artist or "",
         title=decision.title or "",

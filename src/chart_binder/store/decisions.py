@@ -198,6 +198,12 @@ class Decisions(StorePart):
         wanted = sa.select(sa.func.count()).where(decisions.c.run_id == run)
         return int(self._database.rows(wanted)[0][0])
 
+    def state(self) -> tuple[int, int]:
+        """Return numbers that differ once a decision is added or deleted."""
+        wanted = sa.select(sa.func.count(), sa.func.max(decisions.c.seq))
+        count, last = self._database.rows(wanted)[0]
+        return count, last or 0
+
     def forget(self, named: Sequence[bytes], *, is_dry: bool = False) -> ForgottenCounts:
         """Delete all decisions on files at or below paths, and everything that only they need.
 
