@@ -74,7 +74,7 @@ _TAG_OPTIONS = (
     "policy", "whole_albums", "also_date", "in_parts", "best_known", "keep_mtime", "copy_links",
 )  # fmt: skip
 _MAX_CLEAN_FOLDERS = 256
-"""The number of folders remembered as cleaned of the leftovers of killed saves."""
+"""The number of folders to remember as cleaned of the copies of killed saves."""
 _MAX_STOPPING_S = 1.0
 """How long threads may go on after a request to stop; a cluster always finishes its tasks."""
 _SQLITE = "sqlite:///"
@@ -92,9 +92,10 @@ class BatchOptions:
     """How a library is decided, as by the options of `canon batch`.
 
     `jobs` is by default `batch.jobs`, `policy` is `tags.policy`; `whole_albums`, `also_date`,
-    `in_parts` and `best_known` are of the policy `dates`. `ask_years` asks the model, once all is
-    decided, for uncertain years, for at most `ask_seconds` seconds if that is set. `scheduler` is
-    the address of a Dask scheduler; without one, a cluster is started on this machine.
+    `in_parts` and `best_known` belong to the policy `dates`. With `ask_years`, the model is asked
+    for uncertain years after all decisions, for at most `ask_seconds` seconds if that is set.
+    `scheduler` is the address of a Dask scheduler; without one, a cluster is started on this
+    machine.
     """
 
     jobs: int | None = None
@@ -141,9 +142,9 @@ class BatchOptions:
                 option = name.replace("_", "-")
                 yield f"--{option} says how tags are written, which only --write does"
         if self.scheduler is not None and self.executor != Executor.DASK:
-            yield "a scheduler is Dask's: choose the executor dask with it"
+            yield "a scheduler is only used with the executor dask: choose that, too"
         if self.scheduler == "":
-            yield "scheduler: the address is empty: is a variable of the shell not set?"
+            yield "scheduler: the address is empty; perhaps a variable of the shell is not set"
 
     def _year_problems(self) -> Iterator[str]:
         if self.ask_years and (self.write or self.dry_run):
@@ -192,7 +193,7 @@ class BatchResult:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """A finished file: the decision, and the report on its tags if they may be written.
+    """A finished file: its decision, and the report on its tags if they are to be written.
 
     `so_far` counts the files of the run `run_id` up to now, and goes on counting.
     """
@@ -204,7 +205,7 @@ class FileResult:
 
     @property
     def path(self) -> Path:
-        """The file, under the name by which it was found."""
+        """The path by which the file was found."""
         return self.outcome.path
 
     @property
@@ -230,14 +231,14 @@ def run_batch(
     """Decide every audio file in files and folders; calling it again continues.
 
     `config` is by default what `canon config show` shows. `on_file` is called for each finished
-    file, in the caller's thread. `to_stop` is asked several times a second; once it returns true,
-    nothing new is begun, and what threads have not done a second later is left for another run
-    (on a cluster, what is begun is finished). `on_message` is called with messages for a person.
+    file, in the caller's thread. `to_stop` is called several times a second; once it returns true,
+    nothing new is begun, and what threads have not finished a second later is left for another run
+    (a cluster finishes what it has begun). `on_message` is called with messages for a person.
 
     Raises `ConfigError`, `PluginError`, `UsageError`, `StoreError` if the store fails, and
     `ClusterError` if the workers of a Dask cluster do.
     """
-    # A single text is one path, not a sequence of letters, one of which is often `/`.
+    # A single text is one path, not a sequence of letters.
     paths = [paths] if isinstance(paths, str | Path) else [*paths]
     if "" in paths:
         raise UsageError("a path is empty: this folder is called `.`")
@@ -319,7 +320,7 @@ def run_items(
         buffer = OutcomeBuffer(None if options.dry_run else store, run)
         years = YearQueue(config.batch.model_jobs, options.ask_seconds)
         with open_executor(setup, worker, options) as executor:
-            tally = BatchTally()  # begun here, so that the start of a cluster does not count
+            tally = BatchTally()  # after the start of a cluster, which does not count
             batch = BatchRun(
                 executor=executor,
                 worker=worker,
@@ -337,9 +338,11 @@ def run_items(
             with on_error(partial(_save_failed_end, buffer, tally)):
                 batch.run(items(store))
                 batch.finish(years.ask(store, worker.pipeline, to_stop))
-            batch.is_cut_short |= bool(years.left) and to_stop()
-        if years.left:
-            on_message(f"{counted(years.left, 'uncertain year')} left: the same command goes on")
+            batch.is_cut_short |= bool(years.files_left) and to_stop()
+        if years.files_left:
+            on_message(
+                f"{counted(years.files_left, 'uncertain year')} left: the same command goes on"
+            )
         result = _result(run.id, batch, is_stopped=to_stop())
         buffer.save_run(result.measures, result.status)
     return result
@@ -401,7 +404,7 @@ def _refresh(
     if before is None:
         return Refresh(time.time(), frozenset({run.id}))
     begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(before.since))
-    on_message(f"goes on with the refresh that began {begun}, and was cut short")
+    on_message(f"goes on with the refresh that began {begun} and was cut short")
     return before
 
 
@@ -470,7 +473,7 @@ def _unsaved(outcome: FileOutcome) -> StoredDecision:
 
 
 def _save_failed_end(buffer: OutcomeBuffer, tally: BatchTally, error: BaseException) -> None:
-    """Save how a run ended that an error or Ctrl-C stopped."""
+    """Save the end of a run that an error or Ctrl-C stopped."""
     status = end_status(error)
     why = "interrupted" if status == INTERRUPTED else str(error)
     with suppress(StoreError):  # the first error is the one to report
@@ -500,9 +503,9 @@ def _result(run_id: str, batch: BatchRun, *, is_stopped: bool) -> BatchResult:
 class WorkerSetup:
     """What a process needs to work for a run; it is also sent to other machines.
 
-    Answers count from `since` on, in seconds since the epoch. `is_frozen` uses stored evidence
-    alone, `is_dry` records no transcripts. `file` is the device and inode of the store's file.
-    `reads_prose` is `wiring.reads_prose` on the machine on which the run began.
+    Cached answers from before `since`, in seconds since the epoch, are not used. `is_frozen` uses
+    only stored evidence, `is_dry` records no transcripts. `file` is the device and inode of the
+    store's file. `reads_prose` is `wiring.reads_prose` on the machine that began the run.
     """
 
     config: Config = field(repr=False)  # it may hold a password, and Dask logs its calls
@@ -514,7 +517,7 @@ class WorkerSetup:
     reads_prose: bool = True
 
     def worker(self, store: "Store") -> Worker:
-        """Return a worker that uses an open store. Raises `PluginError` and `ConfigError`."""
+        """Return a worker with an open store. Raises `PluginError` and `ConfigError`."""
         config = self.config
         record = None if self.is_dry else transcripts_folder()
         evidence: EvidenceSource = (
@@ -538,13 +541,13 @@ class WorkerSetup:
 
     @contextmanager
     def open(self) -> Iterator[Worker]:
-        """Open the store and yield a worker. Raises `CanonError`, also if it is another store."""
+        """Open the store and yield a worker. Raises `CanonError`, also for another file."""
         url = store_url(self.config)
         path = _store_file(url)
         if path and _file_id(path) != self.file:
             raise StoreError(
                 f"the store {path} is a file of the machine that the run was started on:"
-                " for workers on others put it on PostgreSQL (store.url)"
+                " workers on other machines need a store on PostgreSQL (store.url)"
             )
         with open_store(url) as store:
             yield self.worker(store)

@@ -28,7 +28,7 @@ from chart_binder.react.transcript import Exchange, TranscriptTurn
 
 __all__ = ["CannedModel", "Play", "TranscriptMismatch", "canned", "play"]
 
-_HOW_TO_MEND = "If the change is meant, record the run again: docs/testing.md says how."
+_HOW_TO_MEND = "If the change is intended, record the run again: docs/testing.md says how."
 _MAX_COMPARED, _MAX_LINES, _MAX_CHARS, _MAX_BRIEF = 1_000, 40, 500, 90
 
 
@@ -65,12 +65,12 @@ def _difference(expected: str, actual: str) -> Iterator[str]:
 
 
 class CannedModel:
-    """A chat model with `tools` that play a transcript and check the conversation against it.
+    """A chat model with `tools` that plays a transcript and checks the conversation against it.
 
-    `message` lines check the opening, `step` lines the calls, and `step` with `observation` lines
-    what the model is shown. All `reply` lines must be used, and no more may be needed. `departure`
-    is the first difference. It is raised when the model is asked next, and again by `finish`,
-    because the tested code may catch it.
+    The opening is checked against `message` lines, calls against `step` lines, and what the model
+    is shown against `step` with `observation` lines. Every `reply` line must be used, and no more
+    may be needed. `departure` is the first difference. It is raised when the model is asked next,
+    and again by `finish`, because the tested code may catch it.
     """
 
     def __init__(self, name: str, recorded: RecordedRun, tools: Iterable[Tool]) -> None:
@@ -116,9 +116,10 @@ class CannedModel:
         return self._recorded.result_document
 
     def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:  # noqa: ARG002
-        """Return the next recorded reply; raise `TranscriptMismatch`, or `ChatError` as recorded.
+        """Return the next recorded reply.
 
-        An answer that is sent back at the end of the transcript is final.
+        Raises `TranscriptMismatch`, and `ChatError` if the recorded run ended with an error, or if
+        the last recorded answer is sent back.
         """
         __tracebackhide__ = True
         self._raise_departure()
@@ -192,7 +193,7 @@ class CannedModel:
         return self.departure
 
     def _played(self, tool: Tool) -> Tool:
-        """Return a tool that returns the recorded results."""
+        """Return a tool with the same arguments that returns the recorded results."""
 
         def play(**keywords: object) -> Observation:
             __tracebackhide__ = True
@@ -211,7 +212,7 @@ class CannedModel:
         self._raise_departure()
         call_text = _call_text(tool, arguments)
         exchanges = self._turn.exchanges[self._next_exchange :]
-        # Steps before this call did not run a tool: a repeated call, or an unknown tool.
+        # Earlier steps ran no tool: their calls were repeated or named an unknown tool.
         for place, exchange in enumerate(exchanges, start=1):
             step = exchange.step
             if step is None or (step.kind, step.tool, step.arguments) == ("act", tool, arguments):
@@ -257,7 +258,7 @@ class CannedModel:
                 )
 
     def _check_calls(self) -> None:
-        """Check that every observation without a recorded step was used by a call."""
+        """Check that a call used every observation without a recorded step."""
         for exchange in self._turn.exchanges[self._next_exchange :]:
             observation = exchange.observation
             if exchange.step is None and observation and not observation.error:
@@ -269,7 +270,7 @@ class CannedModel:
 
 
 def _without_lookups(content: str, expected: str) -> str:
-    """Return an opening message without the results of opening calls below it."""
+    """Return an opening message without the results of the look-ups below it."""
     heading = f"\n\n{LOOKED_UP} "
     if content.startswith(expected + heading):
         return expected
@@ -296,7 +297,7 @@ class Play(Protocol):
     """Plays a transcript file; a relative path starts at the folder of the test."""
 
     def __call__(self, file: str | Path, *, tools: Sequence[Tool] | None = None) -> CannedModel:
-        """Return the conversation; it replaces `tools`, by default those of `canon`."""
+        """Return the conversation; its tools replace `tools`, by default those of `canon`."""
         ...
 
 

@@ -50,8 +50,8 @@ _MODEL_IS_OFF = (
     " `canon doctor` says what it needs"
 )
 _MAX_RELEASES = 64
-"""The releases, with their tracks, that stay in memory: the files of an album are on few."""
-_MODEL_IS_OFFLINE = "no model was asked, for this run is offline"
+"""The number of releases with their tracks in memory; the files of an album are on few."""
+_MODEL_IS_OFFLINE = "no model was asked, because this run is offline"
 _log = logging.getLogger(__name__)
 
 
@@ -61,19 +61,19 @@ def store_url(config: Config) -> str:
 
 
 def transcripts_folder() -> Path:
-    """Return where runs of the adjudicator are recorded."""
+    """Return the folder in which runs of the adjudicator are recorded."""
     return data_folder() / "transcripts"
 
 
 def exam_results() -> Path:
-    """Return the file in which the results of `canon model check` are kept."""
+    """Return the file that stores the results of `canon model check`."""
     return data_folder() / "model-checks.json"
 
 
 def reads_prose(config: LLMConfig) -> bool:
-    """Return whether the model may decide from prose; a model that was never examined may.
+    """Return whether the model may decide from prose, as may one that was never examined.
 
-    Raises `FileError` for a file of results that cannot be read.
+    Raises `FileError` if the results of exams cannot be read.
     """
     if not exam_results().exists():
         return True
@@ -84,12 +84,12 @@ def reads_prose(config: LLMConfig) -> bool:
 
 
 def overrides(config: Config) -> Callable[[], Mapping[str, OverrideRecord]]:
-    """Return a function that reads the overrides once; there are none without a store."""
+    """Return a function that reads the overrides once; without a store there are none."""
     return cache(partial(read_overrides, store_url(config)))
 
 
 def why_no_model(config: Config) -> str:
-    """Return why no model is asked, with how to change that; empty if one is."""
+    """Return why no model is asked, and how to change that; empty if one is asked."""
     if not config.llm.enabled:
         return _MODEL_IS_OFF
     return (
@@ -116,8 +116,8 @@ def rules_and_model(
     """Return the pipeline with the configured rules and model, without overrides and evidence.
 
     The model's runs are recorded in the folder `record`; `on_event` is called with every event,
-    `on_token` with every piece of a reply. `can_read` says whether the model may read prose, if
-    that was looked up elsewhere. Raises `CanonError`.
+    `on_token` with every piece of a reply. `can_read` is the result of `reads_prose`, if the caller
+    has it already. Raises `CanonError`.
     """
     llm = config.llm
     if why_not := why_no_model(config):
@@ -144,7 +144,7 @@ def with_store(
     versions: RunVersions,
     evidence: EvidenceSource | None = None,
 ) -> Pipeline:
-    """Return a pipeline that decides files: with overrides, and MusicBrainz unless `evidence`."""
+    """Return a pipeline for files: with overrides, and evidence, by default from MusicBrainz."""
     return replace(
         pipeline,
         overrides=MusicBrainzOverrides(config),
@@ -154,7 +154,7 @@ def with_store(
 
 
 def decide_file(path: str | Path, config: Config | None = None) -> Decision:
-    """Decide one audio file as `canon decide` does, and keep the decision in the store.
+    """Decide one audio file as `canon decide` does, and save the decision in the store.
 
     `config` is by default what `canon config show` shows. An error of the file, of MusicBrainz or
     of the model is returned as a decision, too: see `Decision.state` and `failure`.
@@ -217,7 +217,7 @@ def musicbrainz_evidence(config: Config, store: "Store", since: float = 0.0) -> 
 
 
 def release_lookup(config: Config, store: "Store") -> "ReleaseLookup":
-    """Return a function that looks up a release with its tracks, in stored answers if it can.
+    """Return a function that looks up a release with its tracks, if possible in stored answers.
 
     It connects at the first call, and raises `LookupFailedError`.
     """
@@ -239,7 +239,7 @@ def release_lookup(config: Config, store: "Store") -> "ReleaseLookup":
 def stored_evidence(
     config: Config, store: "Store", recording: RecordingId
 ) -> EvidenceBundle | None:
-    """Return the stored evidence on a recording, of any age, or None. Raises `StoreError`."""
+    """Return stored evidence on a recording, however old, or None. Raises `StoreError`."""
     musicbrainz = config.musicbrainz.model_copy(update={"offline": True})
     try:
         offline = config.model_copy(update={"musicbrainz": musicbrainz})
@@ -257,13 +257,13 @@ def recording_evidence(config: Config, store: "Store", recording: RecordingId) -
 
 
 def look_up_record(config: Config, kind: EntityKind, mbid: str) -> "NamedRecord | None":
-    """Return a record that a person names, if MusicBrainz knows it. Raises `LookupFailedError`."""
+    """Return a record that a person names, if MusicBrainz has it. Raises `LookupFailedError`."""
     from chart_binder.domain.vocabulary import minutes
     from chart_binder.jobs.named_records import NamedRecord
 
     record: Recording | MBRelease | MBReleaseGroup | None
     details: tuple[str | None, ...] = ()
-    home = None
+    group_of_release = None
     with _musicbrainz(config) as client:
         if kind == "recording":
             record = recording = client.recording(RecordingId(mbid))
@@ -273,7 +273,9 @@ def look_up_record(config: Config, kind: EntityKind, mbid: str) -> "NamedRecord 
             record = release = client.release(ReleaseId(mbid))
             if release:
                 details = (release.country, release.date)
-                home = ReleaseGroup(release.release_group.id, release.release_group.title)
+                group_of_release = ReleaseGroup(
+                    release.release_group.id, release.release_group.title
+                )
         else:
             record = group = client.release_group(ReleaseGroupId(mbid))
             details = (group.primary_type, group.first_release_date) if group else ()
@@ -282,14 +284,14 @@ def look_up_record(config: Config, kind: EntityKind, mbid: str) -> "NamedRecord 
     about = ", ".join(filter(None, (record.disambiguation, *details)))
     date = details[-1] if kind != "recording" and details else None
     return NamedRecord(
-        kind, record.id, record.title, record.artist_credit_phrase, about, date, home
+        kind, record.id, record.title, record.artist_credit_phrase, about, date, group_of_release
     )
 
 
 def stated_sibling(
     config: Config, bundle: EvidenceBundle, recording_id: RecordingId
 ) -> "RecordingCandidate":
-    """Return the recording that a person says is the same performance, as evidence.
+    """Return the recording that a person calls the same performance, as evidence.
 
     Raises `LookupFailedError`, and `NothingFoundError` if it does not exist or is on no release.
     """
@@ -302,7 +304,7 @@ def stated_sibling(
 def placed_recording(
     config: Config, bundle: EvidenceBundle, override: OverrideRecord
 ) -> "RecordingCandidate | None":
-    """Return the song on the release group of an override, as evidence, if the evidence lacks it.
+    """Return the song on the release group of an override as evidence, if the bundle lacks it.
 
     Raises `LookupFailedError`.
     """
@@ -315,7 +317,7 @@ def placed_recording(
 
 
 def current_id(config: Config, kind: EntityKind, mbid: str, since: float = 0.0) -> str:
-    """Return the id under which MusicBrainz has a record: another one if it was merged.
+    """Return the present id of a record at MusicBrainz, which differs if it was merged.
 
     Answers from before `since` are not used. Raises `LookupFailedError`.
     """
@@ -325,7 +327,7 @@ def current_id(config: Config, kind: EntityKind, mbid: str, since: float = 0.0) 
 
 def record_lookups(config: Config) -> "Lookups":
     """Return how the records that a person names are looked up."""
-    from chart_binder.jobs.choices import Lookups  # needed for the words of a person alone
+    from chart_binder.jobs.choices import Lookups  # needed only for what a person names
 
     return Lookups(
         partial(current_id, config),
@@ -337,7 +339,7 @@ def record_lookups(config: Config) -> "Lookups":
 class MusicBrainzOverrides(OverrideLookup):
     """The stored overrides, under the ids that MusicBrainz has now.
 
-    Ids are looked up anew, because answers from before a merge do not show it.
+    Ids are looked up again, because older answers do not show a merge.
     """
 
     def __init__(self, config: Config) -> None:
@@ -352,9 +354,9 @@ class MusicBrainzOverrides(OverrideLookup):
         """Return an override with its current ids, and save these in the store.
 
         Also return the evidence with the recording that the override calls the same performance,
-        and with the release group that it names. Raises `CanonError` if that recording is gone or
-        cannot be looked up. Only ids that the evidence lacks are looked up; an id that cannot be
-        looked up stays as it is.
+        and with the release group that it names. Raises `CanonError` if that recording does not
+        exist or cannot be looked up. Only ids that the evidence lacks are looked up; if that fails,
+        they do not change.
         """
         from chart_binder.jobs.named_records import with_current_ids  # needed for overrides alone
 
@@ -365,7 +367,7 @@ class MusicBrainzOverrides(OverrideLookup):
         if current != override:
             with open_store(store_url(self._config)) as store:
                 store.overrides.rename(override, current)
-        bundle = self._with_same(current, bundle)
+        bundle = self._with_same_performance(current, bundle)
         try:
             placed = placed_recording(self._config, bundle, current)
         except LookupFailedError as error:
@@ -373,8 +375,10 @@ class MusicBrainzOverrides(OverrideLookup):
             placed = None
         return current, with_recordings(bundle, [placed] if placed else [])
 
-    def _with_same(self, current: OverrideRecord, bundle: EvidenceBundle) -> EvidenceBundle:
-        """Return the evidence with the recording that a person says is the same performance."""
+    def _with_same_performance(
+        self, current: OverrideRecord, bundle: EvidenceBundle
+    ) -> EvidenceBundle:
+        """Return the evidence with the recording that a person calls the same performance."""
         if current.same_as is None or current.same_as in bundle.all_ids.ids:
             return bundle
         try:

@@ -26,12 +26,12 @@ from chart_binder.jobs.batch import Album
 from chart_binder.jobs.batch.dask import (
     DaskExecutor,
     PackedRun,
+    close_run,
     connect,
     gather_album,
-    let_go,
     prepare_workers,
     start_local_cluster,
-    stop,
+    stop_run,
 )
 from chart_binder.jobs.decision import Case, Cause, Decision, FileCase, State
 from chart_binder.jobs.stored_decisions import RunVersions
@@ -267,11 +267,11 @@ def test_a_worker_that_joins_a_run_that_is_to_stop_begins_nothing(tmp_path: Path
         setup = WorkerSetup(
             config, RunVersions("stopped", "rules"), is_frozen=True
         ).for_other_processes()
-        stop("stopped")
+        stop_run("stopped")
         gathered = gather_album(
             PackedRun.of("stopped", setup.open), (str(tmp_path / "0" / "album" / "song.flac"),)
         )
-        let_go("stopped")
+        close_run("stopped")
     assert not gathered.outcomes
     assert gathered.worker
 

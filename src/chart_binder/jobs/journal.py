@@ -1,4 +1,4 @@
-"""The journal of tag writes: write with an entry in it, compare files with it, repair it.
+"""The journal of tag writes: add entries to it, compare files with it, repair it.
 
 A file that was moved after a write is recognized by its audio and the written tags.
 """
@@ -52,7 +52,7 @@ Texts = tuple[str, ...]
 _MAX_TEXT = 2_000
 _HASH_DIGITS = 8
 _SAME_WORDS = "(the same words in other bytes)"
-"""A difference lists this after texts that are equal while their bytes differ."""
+"""Shown after a text that did not change while its bytes did."""
 _KILLED = "the run was cut short before the file was replaced"
 _MAX_SAVE_TIME = timedelta(hours=1)
 
@@ -66,7 +66,7 @@ class FieldChange(msgspec.Struct, frozen=True):
 
 
 class ChangedKey(FieldChange, frozen=True, omit_defaults=True):
-    """A key that changed since a write; if the write changed it, `before` has its former texts.
+    """A key that changed after a write; if the write changed it too, `before` has its former texts.
 
     `old` has the texts after the write, `new` the present ones.
     """
@@ -77,7 +77,7 @@ class ChangedKey(FieldChange, frozen=True, omit_defaults=True):
 def field_changes(
     old: TagSet, new: TagSet, fields: tuple[Fields, Fields] | None = None
 ) -> tuple[FieldChange, ...]:
-    """Return the fields that differ, in the order of the table, then other keys that differ.
+    """Return the fields that differ, in the order of `FIELDS`, then other keys that differ.
 
     `fields` are the fields of both, if the caller has read them already.
     """
@@ -138,9 +138,9 @@ _WRITTEN_KEYS = {row.name: {*map(str.casefold, written_keys(row.name))} for row 
 
 
 class KeySnapshot(msgspec.Struct, frozen=True, array_like=True):
-    """The texts of a key (a hash of long ones), and a `mark`: the start of the items' SHA-256.
+    """The texts of a key, or a hash of long ones; `mark` is the start of the SHA-256 of its items.
 
-    The head of a tag is a snapshot without a mark.
+    The head of a tag has a snapshot, too, without a mark.
     """
 
     form: str
@@ -154,7 +154,7 @@ def changes_since_write(
 ) -> tuple[ChangedKey, ...]:
     """Return the keys that differ since a write. Raises `AudioError` for an unreadable snapshot.
 
-    With `in_texts_only` leave out heads of tags, and keys whose bytes alone differ.
+    With `in_texts_only`, leave out the heads of tags, and keys that differ only in their bytes.
     """
     # The version of ID3 is left out, because another program may have converted 2.3 to 2.4.
     then, now = (
@@ -206,7 +206,7 @@ def _snapshots(tags: TagSet) -> Iterator[KeySnapshot]:
 
 @dataclass(slots=True, kw_only=True)
 class WritingRun(LazyRun):
-    """A run that writes tags; it is saved together with its first write."""
+    """A run that writes tags; it is saved with its first write."""
 
     keep_mtime: bool = False
     copy_links: bool = False
@@ -222,8 +222,8 @@ class WritingRun(LazyRun):
         """Change the tags of a file, with an entry in the journal unless nothing changes.
 
         `check` may raise an error to refuse the prepared copy; `undoes` is the id of the write that
-        is undone. Raises `AudioError`, `SaveError` and `StoreError`, after recording the outcome
-        for the file if it is known.
+        this one undoes. Raises `AudioError`, `SaveError` and `StoreError`, after recording the
+        outcome for the file if it is known.
         """
         save = partial(save_tags, path, change, is_undo=undoes is not None)
         return self._save_recorded(save, decision_id, check, undoes)
@@ -301,8 +301,8 @@ def settle_intent(
 ) -> WriteState | None:
     """Record whether an open intent was carried out; return its new state. Raises `StoreError`.
 
-    If `replaced`, whether the copy replaced the file, is None, the tags in the file tell. If these
-    cannot be read, the intent stays open, and None is returned.
+    `replaced` says whether the copy replaced the file. If it is None, the tags in the file decide;
+    if these cannot be read, the intent stays open, and None is returned.
     """
     if replaced is None:
         path = path_from_bytes(intent.path)
@@ -322,7 +322,7 @@ def settle_intent(
 def repair_journal(store: "Store") -> Iterator[str]:
     """Remove left-over copies and settle open intents of killed runs; yield a line for each.
 
-    Those of a process that is alive are skipped, and of another machine those of the last hour.
+    Copies and intents of a running process are skipped, and of another machine for an hour.
     """
     intents = store.journal.open_intents()
     removed = set()
@@ -370,7 +370,7 @@ def only_done(writes: Iterable[WriteRecord]) -> Iterator[WriteRecord]:
 
 
 def last_done(store: "Store", path: Path) -> WriteRecord | None:
-    """Return the last write of a file that was not undone; it may have undone another one."""
+    """Return the last write of a file that was not undone; it may be an undoing itself."""
     return next(only_done(store.journal.of_path(path_bytes(path))), None)
 
 
@@ -388,7 +388,7 @@ def not_undoing(store: "Store", writes: Iterable[WriteRecord]) -> Iterator[Write
 
 
 def last_write(store: "Store", path: Path) -> WriteRecord | None:
-    """Return the last write of a file that can be undone; None if there is none."""
+    """Return the last write of a file that can be undone, or None."""
     return next(not_undoing(store, store.journal.of_path(path_bytes(path))), None)
 
 
@@ -398,9 +398,9 @@ LastWrite = Callable[["Store", Path], WriteRecord | None]
 def write_of_file(store: "Store", path: Path, last: LastWrite) -> WriteRecord | None:
     """Return the write that the tags of a file come from, recorded at its path or a former one.
 
-    A write at another path must have this audio and exactly these tags, and the file there must not
-    have them; so files with swapped names are told apart. A file that no write is recorded for, and
-    that has no decision's trace, is not looked up, which saves hashing its audio.
+    A write at another path counts if it has this audio and exactly these tags, and the file there
+    does not have them; this tells files with swapped names apart. A file without a recorded write
+    and without a decision's trace in its tags is not looked up, which saves hashing its audio.
     Raises `StoreError`.
     """
     write_here = last(store, path)
@@ -409,10 +409,10 @@ def write_of_file(store: "Store", path: Path, last: LastWrite) -> WriteRecord | 
         has_trace = "decision_trace" in all_fields(tags)
         if has_written(tags, write_here) if write_here else not has_trace:
             return write_here
-        sound = audio_hash(path)
+        present_hash = audio_hash(path)
     except AudioError:
         return write_here
-    paths = dict.fromkeys(write.path for write in store.journal.of_audio(sound))
+    paths = dict.fromkeys(write.path for write in store.journal.of_audio(present_hash))
     former_paths = [path_from_bytes(name) for name in paths if name != path_bytes(path)]
     writes = [(former, write) for former in former_paths if (write := last(store, former))]
     moved = [
@@ -420,7 +420,7 @@ def write_of_file(store: "Store", path: Path, last: LastWrite) -> WriteRecord | 
     ]
     if len(moved) == 1 or write_here:
         return moved[0] if len(moved) == 1 else write_here
-    gone = [write for former, write in writes if not _has_audio(former, sound)]
+    gone = [write for former, write in writes if not _has_audio(former, present_hash)]
     return gone[0] if len(gone) == 1 else None
 
 
@@ -433,7 +433,7 @@ class MovedFiles:
     _folders: dict[Path, dict[str, list[Path]]] = field(default_factory=dict)
 
     def last_write(self, path: Path) -> WriteRecord | None:
-        """Return the last write of a file, and remember its path. Raises `StoreError`."""
+        """Return the last write of a file, and note its present path. Raises `StoreError`."""
         write = write_of_file(self.store, path, last_write)
         if write:
             self._present_paths[write.path] = path
@@ -451,7 +451,7 @@ class MovedFiles:
         return self._present_paths[write.path]
 
     def _matches(self, write: WriteRecord, former: Path) -> Iterator[Path]:
-        """Yield the files with the audio and the tags of a write, and no such tags recorded."""
+        """Yield the files with the audio and tags of a write, and without such a recorded write."""
         for path in dict.fromkeys(self._candidates(write, former)):
             if path == former or not _is_at(path, write):
                 continue
@@ -488,15 +488,15 @@ def _is_at(path: Path, write: WriteRecord) -> bool:
 
 
 def has_written(tags: TagSet, write: WriteRecord) -> bool:
-    """Return whether tags are the written ones, except for names and the order of comments."""
+    """Return whether tags are the written ones, disregarding names and the order of comments."""
     if tags.hash == write.tags_after_hash:
         return True
     return normalized(tags).hash == TagChanges.from_json(write.changes).new_alike
 
 
-def _has_audio(path: Path, sound: str) -> bool:
+def _has_audio(path: Path, hash_wanted: str) -> bool:
     with suppress(AudioError):  # another file, or a damaged one
-        return path.is_file() and audio_hash(path) == sound
+        return path.is_file() and audio_hash(path) == hash_wanted
     return False
 
 

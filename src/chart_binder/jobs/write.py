@@ -54,7 +54,7 @@ FieldEdit: TypeAlias = Callable[[Fields], WantedFields]
 
 
 class NeedsDecision(StrEnum):
-    """A reason not to write a file that a new decision would remove."""
+    """Why a file is not written although a new decision would allow it."""
 
     NEVER_DECIDED = "not decided yet: `canon decide` decides it"
     NO_EVIDENCE = "its evidence is not in the store: decide again"
@@ -79,7 +79,7 @@ class WriteStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TaggedFile:
-    """A file with the fields of its tags and the album that they name, or the reading `problem`."""
+    """A file with the fields of its tags and their album, or the `problem` of reading it."""
 
     path: Path
     container: str
@@ -111,10 +111,10 @@ class TagDraft:
 
 @dataclass(frozen=True, slots=True)
 class TagPlan:
-    """The changes to one file; if `of_whole`, all files of its album are written or none is.
+    """The changes to one file; if `is_all_or_nothing`, its album is written whole or not at all.
 
-    `changes` are for display, `after` has the fields after the write. `not_copied` names the texts
-    that players no longer read, because a new tag hides them and cannot hold them.
+    `changes` are for display, `after` has the fields after the write. `not_copied` has the texts of
+    other tags that players no longer read, because the new tag hides them and cannot hold them.
     """
 
     draft: TagDraft
@@ -125,7 +125,7 @@ class TagPlan:
     after: Fields
     notes: tuple[str, ...] = ()
     withheld: str | None = None
-    of_whole: bool = False
+    is_all_or_nothing: bool = False
     not_copied: tuple[str, ...] = ()
 
     @property
@@ -145,8 +145,8 @@ class WriteReport:
     `notes` name fields that stay although the decision differs, `withheld` says why the decision
     was not written in full, `lost` names file attributes and times that could not be preserved.
     `in_review`: the file waits in `canon review` for another reason. `is_failed`: it could not
-    be decided, but another try may succeed. After an undo, `kept_keys` and `other_keys` were
-    changed since the write and stay; only the former were written.
+    be decided, but another try may succeed. After an undo, `kept_keys` are written keys and
+    `other_keys` unwritten ones that were changed since the write, and stay.
     """
 
     path: Path
@@ -179,7 +179,7 @@ class WriteReport:
 
     @property
     def is_dated(self) -> bool:
-        """Whether it is written with the date that a person gave."""
+        """Whether it is written with a date that a person stated."""
         first = self.plan.draft.track.first if self.plan and not self.withheld else None
         return first is not None and first.by is SaidBy.PERSON
 
@@ -204,7 +204,7 @@ def refused(
 
 
 def why_text(error: CanonError) -> str:
-    """Return the reason in an error, without the path of the file if it is known apart."""
+    """Return the text of an error, without the path of the file if that can be left out."""
     return error.why if isinstance(error, NotWritableError) else str(error)
 
 
@@ -220,7 +220,7 @@ def read_file_tags(path: Path) -> TaggedFile:
 
 
 def write_planned(planned: PlanOrReport, run: journal.WritingRun | None) -> WriteReport:
-    """Write a plan, or with no `run` report it only; return a report as it is.
+    """Write a planned file, or without a `run` only report the plan; return a report unchanged.
 
     Raises `StoreError`.
     """
@@ -262,7 +262,7 @@ class TagPlanner:
     """Plans the tags of files from stored decisions.
 
     `Policy.MOVE` needs `releases`, which looks up the tracks of a release. With `copy_links`, files
-    that have several names (hard links) may be written.
+    with several names (hard links) may be written.
     """
 
     store: "Store"
@@ -272,7 +272,7 @@ class TagPlanner:
     copy_links: bool = False
 
     def draft(self, file: TaggedFile, stored: RecordsOfFiles) -> TagDraft | WriteReport:
-        """Return a file with the decision to write, or a report that says why none may be."""
+        """Return a file with the decision to write, or a report that says why there is none."""
         record = stored.decision(file.path)
         if record is None:
             return refused(file, NeedsDecision.NEVER_DECIDED)
@@ -303,7 +303,7 @@ class TagPlanner:
         return TagDraft(file, record, track, notes, own_dates, withheld)
 
     def plan(self, draft: TagDraft, edit: FieldEdit) -> TagPlan:
-        """Return the plan of a file whose fields `edit` chooses.
+        """Return the plan for a file; `edit` chooses its fields.
 
         Raises the `AudioError` or `SaveError` that saving it would raise.
         """
@@ -337,7 +337,7 @@ class TagPlanner:
         refusal = partial(refused, draft.file, decision=draft.decision)
         track = draft.track
         if not track.chosen.release:
-            return refusal("no release of its group was chosen, so there is none to move to")
+            return refusal("no release of its group was chosen, so it cannot be moved to one")
         try:
             release = self.releases(track.chosen.release) if self.releases else None
         except LookupFailedError as error:
@@ -380,17 +380,17 @@ class TagPlanner:
 def _reason(
     record: records.DecisionRecord, decision: Decision, why: str, override: OverrideRecord | None
 ) -> str:
-    """Return why a decision is not written, with advice if it failed or an override came since."""
+    """Return why a decision is not written: a newer override, or `why`, perhaps with advice."""
     if override and override.set_at_utc != decision.overruled_at:
         return NeedsDecision.OVERRIDE_NEW
-    if decision.failure:  # it may have been mended since
+    if decision.failure:  # the cause may be gone by now
         when = records.local_time(record.decided_at_utc)
         return f"{why} (looked at {when}); {advice_for(decision.cause)}"
     return why
 
 
 def writable_ids(decision: Decision, verdict: records.VerdictRecord | None) -> ChosenIds | str:
-    """Return the ids of a decision that may be written, or the reason why none may be."""
+    """Return the ids of a decision that may be written, or the reason why they may not."""
     accepted = verdict if verdict and verdict.verdict is records.VerdictKind.ACCEPT else None
     if not accepted and (why_not := _why_not(decision, verdict)):
         return why_not
@@ -487,10 +487,10 @@ def _contradiction(
     if override.crg_mbid and chosen.release_group is None:
         return NeedsDecision.OVERRIDE_NEW
     release = bare_id(chosen.release) if chosen.release else None
-    is_other = (
+    differs = (
         (decision.overruled_at and decision.overruled_at != override.set_at_utc)
         or (override.same_as and override.same_as not in map(bare_id, bundle.all_ids.ids))
         or (override.crg_mbid and bare_id(override.crg_mbid) != bare_id(chosen.release_group or ""))
         or (override.rr_mbid is not None and bare_id(override.rr_mbid) != release)
     )
-    return NeedsDecision.OVERRIDE_DIFFERS if is_other else None
+    return NeedsDecision.OVERRIDE_DIFFERS if differs else None

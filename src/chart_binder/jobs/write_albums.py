@@ -43,11 +43,10 @@ from chart_binder.jobs.write import (
 if TYPE_CHECKING:
     from chart_binder.store import Store
 
-_MAX_TOGETHER = 2_000
-"""Files that are planned at once: their evidence is in memory."""
-
-_FILES_AT_ONCE = 100
-"""How many files have their records read from the store together."""
+_MAX_PLANNED = 2_000
+"""The number of files that are planned together; their evidence is in memory."""
+_MAX_READ = 100
+"""The number of files whose records are read from the store together."""
 
 _NOT_WHOLE = (
     "skipped because --whole-albums dates all tracks or none, and {undated} of {tracks} cannot be"
@@ -58,9 +57,9 @@ _IN_PART = (
     "{why}; {written} already written, so Navidrome may split its album: write it again when this"
     " is solved, or take the run back with `canon undo {run}`"
 )
-_SPLIT = "skipped because Navidrome{version} would split the album{is_partly}; --in-parts writes it"
+_SPLIT = "skipped because Navidrome{version} would split the album{details}; --in-parts writes it"
 _BEFORE_055 = " before 0.55"
-"""These versions of Navidrome have the date in an album's key if there is an original date."""
+"""In these versions of Navidrome, the original date makes the date part of an album's key."""
 
 T = TypeVar("T")
 _DraftOrReport: TypeAlias = TagDraft | WriteReport
@@ -68,11 +67,11 @@ _DraftOrReport: TypeAlias = TagDraft | WriteReport
 
 @dataclass(frozen=True, slots=True)
 class AlbumToWrite:
-    """Files of one album that are to be written; `others` reads its other files."""
+    """Files of one album that are to be written; `read_others` reads its other files."""
 
     key: albums.AlbumKey
     files: Sequence[TaggedFile]
-    others: Callable[[], Sequence[TaggedFile]]
+    read_others: Callable[[], Sequence[TaggedFile]]
 
 
 def album_folders(paths: Iterable[Path | WriteReport]) -> Iterator[Sequence[Path] | WriteReport]:
@@ -103,16 +102,16 @@ def albums_in(paths: Sequence[Path]) -> Iterator[AlbumToWrite]:
         paths_there = (path for path in files_of_album(folder) if path.resolve() not in named)
         return [read_file_tags(path) for path in paths_there]
 
-    def others(key: albums.AlbumKey, read: Sequence[TaggedFile]) -> Sequence[TaggedFile]:
-        # A player cannot read files that cannot be read here.
+    def read_others(key: albums.AlbumKey, read: Sequence[TaggedFile]) -> Sequence[TaggedFile]:
+        # Players cannot read them either if there is a problem.
         unnamed = unnamed_files(key.folder)
         return [*read, *(file for file in unnamed if file.album == key and not file.problem)]
 
     for key, album in albums.group_by_album(files, lambda file: file.album):
-        for start in range(0, len(album), _MAX_TOGETHER):
-            end = start + _MAX_TOGETHER
+        for start in range(0, len(album), _MAX_PLANNED):
+            end = start + _MAX_PLANNED
             read = [*album[:start], *album[end:]]
-            yield AlbumToWrite(key, album[start:end], partial(others, key, read))
+            yield AlbumToWrite(key, album[start:end], partial(read_others, key, read))
 
 
 def files_of_album(folder: Path) -> Iterator[Path]:
@@ -129,8 +128,8 @@ def plan_album(
 ) -> Sequence[PlanOrReport]:
     """Plan the files of an album by stored decisions, or by `unsaved` ones. Raises `StoreError`."""
     drafts: list[_DraftOrReport] = []
-    for start in range(0, len(album.files), _FILES_AT_ONCE):
-        files = album.files[start : start + _FILES_AT_ONCE]
+    for start in range(0, len(album.files), _MAX_READ):
+        files = album.files[start : start + _MAX_READ]
         stored = RecordsOfFiles(planner.store, [file.path for file in files], unsaved or {})
         drafts += [_or_report(file, partial(planner.draft, file, stored)) for file in files]
     match planner.options.policy:
@@ -164,7 +163,7 @@ def _plan_by(
 
 
 def _or_report(file: TaggedFile, make: Callable[[], T]) -> T | WriteReport:
-    """Return the result of `make`, or if it fails a report on the file."""
+    """Return the result of `make`, or a report on the file if it fails."""
     try:
         return make()
     except (CanonError, OSError) as error:
@@ -182,10 +181,12 @@ def _plan_dates(
     `whole_albums`, all files are refused if one cannot be dated.
     """
     options, has_ids = planner.options, bool(album.key.release)
-    of_whole = options.whole_albums or (options.keeps_together and not has_ids)
+    is_all_or_nothing = options.whole_albums or (options.keeps_together and not has_ids)
     drafts = [draft for draft in drafted if isinstance(draft, TagDraft)]
-    tracks = (*album.files, *(album.others() if of_whole else ()))
-    attempt = _DatingAttempt.of(planner, tracks, drafts, has_ids=has_ids, of_whole=of_whole)
+    tracks = (*album.files, *(album.read_others() if is_all_or_nothing else ()))
+    attempt = _DatingAttempt.of(
+        planner, tracks, drafts, has_ids=has_ids, checks_plans=is_all_or_nothing
+    )
     dated = [draft for draft in drafts if draft.track.certain_date and draft.path in attempt.edits]
     undated = len(tracks) - len(dated) if options.whole_albums else 0
     is_skipped = options.whole_albums and (undated or attempt.split)
@@ -195,8 +196,8 @@ def _plan_dates(
     elif attempt.split:
         why = _split_text(tracks, attempt.edits, "" if options.also_date else _BEFORE_055)
     for path, error in islice(attempt.blocked.items(), 1):
-        others = f", and {len(attempt.blocked) - 1} more" if len(attempt.blocked) > 1 else ""
-        why += f"; {quoted(Path(path.name))}{others}: {why_text(error)}"
+        more = f", and {len(attempt.blocked) - 1} more" if len(attempt.blocked) > 1 else ""
+        why += f"; {quoted(Path(path.name))}{more}: {why_text(error)}"
 
     def plan_or_report(draft: _DraftOrReport) -> PlanOrReport:
         if not isinstance(draft, TagDraft):
@@ -205,7 +206,11 @@ def _plan_dates(
         if draft.path in attempt.edits and (is_skipped or keys in attempt.split):
             return refused(draft.file, why, draft.decision)
         plan = attempt.plans.get(draft.path) or _plan_by(planner, draft, attempt.edit)
-        return replace(plan, of_whole=of_whole) if isinstance(plan, TagPlan) else plan
+        return (
+            replace(plan, is_all_or_nothing=is_all_or_nothing)
+            if isinstance(plan, TagPlan)
+            else plan
+        )
 
     return [plan_or_report(draft) for draft in drafted]
 
@@ -214,7 +219,7 @@ def _plan_dates(
 class _DatingAttempt:
     """Edits that date the files of an album, and the Navidrome keys of albums that they `split`.
 
-    `blocked` are the files that must not be written; `plans` were needed to know these.
+    `blocked` are the files that must not be written; `plans` are those made to find these.
     """
 
     edits: dict[Path, FieldEdit] = field(default_factory=dict)
@@ -230,12 +235,15 @@ class _DatingAttempt:
         drafts: Sequence[TagDraft],
         *,
         has_ids: bool,
-        of_whole: bool,
+        checks_plans: bool,
     ) -> "_DatingAttempt":
-        """Date files; if full dates would split the album, no finer than the dates in the tags."""
+        """Date files; if full dates would split the album, take none finer than those in the tags.
+
+        If it `checks_plans`, files that cannot be saved are blocked.
+        """
         options = planner.options
         shared = _shared_dates(tracks, drafts)
-        for is_cut in (False, True):
+        for is_coarse in (False, True):
             attempt = cls()
             for draft in drafts:
                 dates = AlbumDates(
@@ -244,11 +252,11 @@ class _DatingAttempt:
                     | draft.own_dates,
                     also_date=options.also_date,
                     with_release_date=options.also_date and not has_ids,
-                    no_finer_than_date=is_cut,
+                    no_finer_than_date=is_coarse,
                     best_known=options.best_known,
                 )
                 edit = partial(tag_policies.dates, draft.track, album=dates)
-                attempt.add(draft, edit, planner if of_whole else None)
+                attempt.add(draft, edit, planner if checks_plans else None)
             if options.keeps_together:
                 attempt.split = albums.split_keys(
                     (
@@ -270,7 +278,7 @@ class _DatingAttempt:
             self.blocked[draft.path] = error
             return
         except (AudioError, OSError):
-            pass  # the edit is planned again later, and the error reported then
+            pass  # planning the edit again reports the error
         self.edits[draft.path] = edit
 
     def edit(self, draft: TagDraft) -> FieldEdit:
@@ -291,9 +299,9 @@ def _shared_dates(tracks: Sequence[TaggedFile], drafts: Sequence[TagDraft]) -> f
 def _split_text(tracks: Sequence[TaggedFile], edits: Mapping[Path, FieldEdit], version: str) -> str:
     """Return why an album that Navidrome would split is skipped, and how to write it."""
     undated = sum(not _fields_after(track, edits).get("original_date") for track in tracks)
-    is_partly = f": {undated} of {counted(len(tracks), 'track')} would have no original date"
-    is_partly = is_partly if 0 < undated < len(tracks) else ""
-    return _SPLIT.format(version=version, is_partly=is_partly)
+    details = f": {undated} of {counted(len(tracks), 'track')} would have no original date"
+    details = details if 0 < undated < len(tracks) else ""
+    return _SPLIT.format(version=version, details=details)
 
 
 def _fields_after(file: TaggedFile, edits: Mapping[Path, FieldEdit]) -> Fields:
@@ -306,14 +314,18 @@ def _fields_after(file: TaggedFile, edits: Mapping[Path, FieldEdit]) -> Fields:
 
 
 def write_album(planned: Sequence[PlanOrReport], run: WritingRun | None) -> Iterator[WriteReport]:
-    """Write the planned files of an album, or with no `run` report the plans; yield a report each.
+    """Write the planned files of an album, unless there is no `run`; yield a report on each.
 
-    If the first write of an album that is written whole fails, the others are skipped.
+    If the first write of an album that is all or nothing fails, its other files are skipped.
     Raises `StoreError`.
     """
     written_files, failure = 0, ""
     for item in planned:
-        plan = item if isinstance(item, TagPlan) and item.of_whole and item.is_changed else None
+        plan = (
+            item
+            if isinstance(item, TagPlan) and item.is_all_or_nothing and item.is_changed
+            else None
+        )
         if plan and failure and not written_files:
             yield refused(plan.draft.file, failure, plan.draft.decision)
             continue
@@ -329,7 +341,7 @@ def write_album(planned: Sequence[PlanOrReport], run: WritingRun | None) -> Iter
 
 
 def record_unwritten(store: "Store", reports: Iterable[WriteReport]) -> None:
-    """Save why files were not written, for `canon review`, unless they wait there anyhow."""
+    """Save for `canon review` why files were not written, unless they wait there anyway."""
     unwritten: list[UnwrittenRecord] = []
     settled: list[bytes] = []
     for report in reports:

@@ -203,7 +203,7 @@ def test_a_model_that_fails_is_given_up(store: Store, tmp_path: Path) -> None:
     told = Counter(one.decision.error for one in outcomes)
     assert told == {
         "it is down": MAX_FAILURES,
-        f"the model was not asked, for it failed {MAX_FAILURES} times: it is down": 12,
+        f"the model was not asked, because it failed {MAX_FAILURES} times: it is down": 12,
     }
     assert {one.decision.cause for one in outcomes} == {Cause.MODEL}
     assert all(one.stored and stored_bundle(store, one.stored[0]) for one in outcomes)

@@ -137,7 +137,7 @@ def test_a_sibling_of_what_was_asked_about_is_not_asked_about(store: Store, tmp_
 def test_when_the_time_is_over_the_rest_is_left_as_it_is(store: Store, tmp_path: Path) -> None:
     worker, outcomes = decided(store, tmp_path, model := Model())
     queue, found = asked(store, worker, outcomes, seconds=0.0)
-    assert (model.asked, queue.left) == ([], 4)
+    assert (model.asked, queue.files_left) == ([], 4)
     assert all(one.decision.first_release for one in found.values())
     assert not any(one.decision.year_answer for one in found.values())
 
@@ -147,7 +147,7 @@ def test_a_model_that_fails_three_times_is_asked_no_more(store: Store, tmp_path:
     model = Model(Outcome.ERROR)
     worker, outcomes = decided(store, tmp_path, model, songs)
     queue, found = asked(store, worker, outcomes)
-    assert (len(model.asked), len(found), queue.left) == (3, 6, 3)
+    assert (len(model.asked), len(found), queue.files_left) == (3, 6, 3)
     assert all(is_asked_about(one.decision) for one in found.values()), "another run asks again"
 
 

@@ -38,7 +38,7 @@ _ALBUM_FAILED = "not looked up, because {count} files before it failed"
 class AlbumResult:
     """The files of an album that are decided, and those that are open.
 
-    `requests` is how many requests the process `worker` has sent to MusicBrainz since it began.
+    The process `worker` has sent `requests` to MusicBrainz since it began.
     """
 
     outcomes: tuple[FileOutcome, ...] = ()
@@ -51,11 +51,11 @@ class AlbumResult:
 class Album:
     """Files that are looked up together: of one folder, or of small neighbouring folders.
 
-    If each file is `answered` at once, its tags are written without waiting for the folder.
+    If it `is_urgent`, the tags of each file are written without waiting for the rest of the folder.
     """
 
     paths: tuple[Path, ...]
-    answered: bool = False
+    is_urgent: bool = False
 
 
 def find_albums(
@@ -63,7 +63,8 @@ def find_albums(
 ) -> Iterator[Album | UnreadablePath]:
     """Yield the albums in files and folders, and paths that cannot be read, as they are found.
 
-    Folders are walked by `find_audio_files`; a path inside another named one is found once.
+    `find_audio_files` walks the folders, and warns unless this `is_quiet`. A path inside another
+    named path is found once.
     """
     held: tuple[Path, ...] = ()
     paths = outermost_paths(named)
@@ -144,7 +145,7 @@ class Worker:
         """Let the adjudicator answer an open case."""
         started = time.monotonic()
         case = attempt(lambda: adjudicate(self.pipeline, file.case))
-        if case.bundle is None:  # a fault: the evidence is kept all the same
+        if case.bundle is None:  # after a fault, the evidence stays
             case = failed_case(file.case, case.decision.error, case.decision.cause)
         seconds = {**file.seconds, Stage.ADJUDICATE: time.monotonic() - started}
         return finish(self.pipeline, replace(file, case=case, seconds=seconds))
@@ -190,10 +191,10 @@ class ThreadExecutor:
         return self._model_threads.submit(self._worker.adjudicate, file)
 
     def finish_early(self) -> None:
-        """End each begun album after its current file; albums not begun come back empty."""
+        """Stop each album after its current file; an album that was not begun gets no results."""
         self._worker.stopping.set()
 
     def close(self) -> None:
-        """Begin no more tasks; threads end with their current one."""
+        """Begin no more tasks; each thread ends after its current one."""
         for pool in (self._album_threads, self._model_threads):
             pool.shutdown(wait=False, cancel_futures=True)

@@ -1,7 +1,7 @@
 """Run the tasks of a batch on the workers of a Dask cluster; only this process saves results.
 
-The workers find `PackedRun` and the functions below it by their names, so these stay: another
-version of the program must still answer `installed` and `readied`.
+The workers find `PackedRun` and the functions below it by their names. `installed` and
+`open_for_run` must keep theirs, because workers with another version of the program answer them.
 """
 
 import logging
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 MUSICBRAINZ = "musicbrainz"
 MODEL = "model"
-"""Resources that workers may declare, each with how many tasks of the kind it takes at once."""
+"""Resources of workers: the number of tasks of each kind that a worker takes at once."""
 
 _CONNECT_TIMEOUT_S = 8.0
 _LOCAL_TIMEOUT_S = 60.0
@@ -51,23 +51,23 @@ _ADDRESS = re.compile(
 _ADDRESSES = "HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT is allowed"
 _GUARDED = (
     "a script that calls run_batch has to do so under `if __name__ == '__main__':`,"
-    " for each worker process runs its top level again"
+    " because each worker process runs its top level again"
 )
 _PRELOAD = "chart_binder.jobs.batch.dask"
 _MAX_OPEN_RUNS = 4
-"""Runs that a process works for at once; beyond it, the oldest was most likely killed."""
+"""The number of runs that a process works for; if there are more, the oldest was killed."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackedRun:
-    """A run, and a pickled function that opens its worker: Dask logs no bytes, thus no password."""
+    """A run, and a function that opens its worker; pickled, so that Dask logs no password."""
 
     run_id: str
     opener: bytes = field(repr=False)
 
     @classmethod
     def of(cls, run_id: str, opener: Callable[[], AbstractContextManager[Worker]]) -> Self:
-        """Pickle a function, which may raise `CanonError`."""
+        """Pickle a function that opens the worker, and may raise `CanonError`."""
         return cls(run_id, pickle.dumps(opener))
 
 
@@ -106,7 +106,7 @@ def _open(setup: PackedRun) -> _OpenWorker:
 
 
 def gather_album(setup: PackedRun, paths: Sequence[str]) -> AlbumResult:
-    """Look up an album and decide by rules. Raises `UnseenError`, and `CanonError` as `_open`."""
+    """Look up an album and decide by rules. Raises `UnseenError` and `CanonError`."""
     album = Album(tuple(map(Path, paths)))
     opened = _open(setup)
     if not (opened.worker.stopping.is_set() or any(path.exists() for path in album.paths)):
@@ -114,32 +114,32 @@ def gather_album(setup: PackedRun, paths: Sequence[str]) -> AlbumResult:
     return opened.worker.gather(album)
 
 
-def look_into(setup: PackedRun, waiting: FileCase) -> FileOutcome:
+def adjudicate_case(setup: PackedRun, waiting: FileCase) -> FileOutcome:
     """Let the adjudicator answer an open case. Raises `CanonError` if this process cannot work."""
     opened = _open(setup)
     return opened.worker.adjudicate(waiting)
 
 
-def readied(setup: PackedRun) -> str:
-    """Open what the work needs, and return the version of the program. Raises `CanonError`."""
+def open_for_run(setup: PackedRun) -> str:
+    """Open the worker of a run, and return the version of the program. Raises `CanonError`."""
     _open(setup)
     return installed()
 
 
 def installed() -> str:
-    """Return the version of the program; a scheduler needs it too, for Dask unpickles there."""
+    """Return the version of the program; the scheduler needs that, too, to unpickle tasks."""
     return version("chart-binder")
 
 
-def stop(run_id: str) -> None:
-    """End each album of a run after its current file, and begin none."""
+def stop_run(run_id: str) -> None:
+    """Stop each album of a run after its current file, and begin none."""
     with _lock:
         _stopped.add(run_id)
         if opened := _open_workers.get(run_id):
             opened.worker.stopping.set()
 
 
-def let_go(run_id: str) -> None:
+def close_run(run_id: str) -> None:
     """Close the worker of a run after its current tasks."""
     with _lock:
         _stopped.discard(run_id)
@@ -147,7 +147,7 @@ def let_go(run_id: str) -> None:
 
 
 def dask_setup(worker: object) -> None:
-    """Ignore Ctrl-C at a terminal, which is meant for the batch (Dask calls this)."""
+    """Ignore Ctrl-C, which only the batch is to handle; Dask calls this in each worker."""
     del worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -161,18 +161,18 @@ class Cluster:
     _looked_at: float = -math.inf
     _workers: Sequence[dict[str, Any]] = ()
 
-    def has(self, resource: str) -> int:
+    def capacity(self, resource: str) -> int:
         """Return the sum of a resource over all workers, 0 if none declares it."""
         return int(sum(worker["resources"].get(resource, 0) for worker in self.workers))
 
     @property
     def threads(self) -> int:
-        """Tasks that the cluster runs at once."""
+        """The number of tasks that the cluster runs at once."""
         return int(sum(worker["nthreads"] for worker in self.workers))
 
     @property
     def workers(self) -> Sequence[dict[str, Any]]:
-        """The workers, as of a few seconds ago at most."""
+        """The workers, looked up every few seconds."""
         now = time.monotonic()
         if now - self._looked_at > _POLL_S:
             self._looked_at = now
@@ -182,9 +182,9 @@ class Cluster:
 
 @contextmanager
 def connect(address: str, timeout_s: float = _CONNECT_TIMEOUT_S) -> Iterator[Cluster]:
-    """Connect to a scheduler. Raises `UsageError` for no address, `PluginError`, `ClusterError`."""
+    """Connect to a scheduler. Raises `UsageError`, `PluginError` and `ClusterError`."""
     if not _ADDRESS.fullmatch(address):
-        raise UsageError(f"no Dask scheduler can be at {address!r}: {_ADDRESSES}")
+        raise UsageError(f"{address!r} is not the address of a Dask scheduler: {_ADDRESSES}")
     with _quiet(), _client(_dask(), address, timeout_s) as client:
         try:
             client.wait_for_workers(1, timeout=timeout_s)
@@ -200,7 +200,7 @@ def connect(address: str, timeout_s: float = _CONNECT_TIMEOUT_S) -> Iterator[Clu
 def start_local_cluster(albums: int, cases: int) -> Iterator[Cluster]:
     """Run two processes for `albums` and `cases`. Raises `PluginError` and `ClusterError`."""
     dask = _dask()
-    security = dask.Security.temporary()  # else any user of this machine could submit work
+    security = dask.Security.temporary()  # otherwise any user of this machine could submit tasks
     share = {MUSICBRAINZ: -(-albums // _PROCESSES), MODEL: -(-cases // _PROCESSES)}
     with _quiet(), closing(_two_processes(dask, share, security)) as cluster:
         address = cluster.scheduler_address
@@ -229,12 +229,12 @@ def _two_processes(dask: Any, share: dict[str, int], security: object) -> Any:
 
 @contextmanager
 def prepare_workers(cluster: Cluster, setup: PackedRun) -> Iterator[None]:
-    """Have all workers open what a run needs. Raises `ClusterError` that names one that cannot."""
+    """Let all workers open what a run needs. Raises `ClusterError`, which names one that cannot."""
     _check_versions(cluster)
     with wrap_plugin_errors(lambda error: _unable("scheduler", _problem(error)), CanonError):
         if problem := _problem(cluster.client.run_on_scheduler(installed)):
             raise _unable("scheduler", problem)
-    answers = cluster.client.run(readied, setup, on_error="return")
+    answers = cluster.client.run(open_for_run, setup, on_error="return")
     for worker, answer in answers.items():
         if problem := _problem(answer):
             raise _unable(f"worker {worker}", problem)
@@ -250,7 +250,7 @@ def prepare_workers(cluster: Cluster, setup: PackedRun) -> Iterator[None]:
         watching.join()
         with suppress(*_CONNECTION_LOST):
             cluster.client.unregister_worker_plugin(topic)
-            cluster.client.run(let_go, setup.run_id, on_error="ignore")
+            cluster.client.run(close_run, setup.run_id, on_error="ignore")
 
 
 def _forward_logs(cluster: Cluster, topic: str) -> None:
@@ -267,11 +267,11 @@ def _forward_logs(cluster: Cluster, topic: str) -> None:
 
 
 def _watch(cluster: Cluster, has_ended: threading.Event) -> None:
-    """Warn now and then while there is no worker, because the run waits for one."""
+    """Warn from time to time while there is no worker, because the run waits for one."""
     while not has_ended.wait(_POLL_S):
         if not cluster.workers and cluster.client.status == "running":
             extra = {"scheduler": cluster.address}
-            _log.warning("no Dask worker is there; the run waits for one", extra=extra)
+            _log.warning("no Dask worker is connected; the run waits for one", extra=extra)
             has_ended.wait(_WARN_EVERY_S)
 
 
@@ -280,7 +280,7 @@ def _unable(who: str, problem: str | None) -> ClusterError:
 
 
 def _problem(answer: object) -> str | None:
-    """Return what is wrong with an answer of `installed` or `readied`, `None` if it is right."""
+    """Return what is wrong with an answer of `installed` or `open_for_run`, or None."""
     ours = version("chart-binder")
     match answer:
         case CanonError():
@@ -291,7 +291,7 @@ def _problem(answer: object) -> str | None:
 
 
 def _check_versions(cluster: Cluster) -> None:
-    """Raise `ClusterError` for another version of Dask: it promises nothing between versions."""
+    """Raise `ClusterError` if versions of Dask differ, because they may not work together."""
     versions = cluster.client.get_versions()
     ours = versions["client"]["packages"]["distributed"]
     others = {f"worker {address}": process for address, process in versions["workers"].items()}
@@ -308,13 +308,13 @@ def _check_versions(cluster: Cluster) -> None:
 def _client(
     dask: Any, address: str, timeout_s: float, security: object = None
 ) -> Iterator["Client"]:
-    client = dask.Client.__new__(dask.Client)  # so that it can be closed if it cannot connect
+    client = dask.Client.__new__(dask.Client)  # to close it if it cannot connect
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # `_check_versions` reports versions that differ
             client.__init__(address, timeout=timeout_s, security=security, set_as_default=False)
     except (OSError, ValueError, ImportError, TypeError) as error:  # TypeError: no certificate
-        client.close()  # else it tries to when the program ends, for twice the time
+        client.close()  # otherwise it tries again when the program ends
         raise ClusterError(
             f"no Dask scheduler can be reached at {address!r} ({error}); {_ADDRESSES}"
         ) from error
@@ -336,8 +336,8 @@ def _dask() -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence Dask's logs in this process; relevant problems are raised or logged here."""
-    logging.getLogger("distributed")  # what is made later inherits from it
+    """Silence Dask's logs in this process; this module raises or logs the relevant problems."""
+    logging.getLogger("distributed")  # later loggers inherit from it
     names = [*logging.root.manager.loggerDict]
     loggers = [logging.getLogger(name) for name in names if name.split(".")[0] == "distributed"]
     before = [logger.level for logger in loggers]
@@ -354,8 +354,8 @@ def _quiet() -> Iterator[None]:
 class DaskExecutor:
     """Runs tasks on a cluster, no more than it can soon begin.
 
-    A task of a worker that died is done again. `albums` and `cases` are the limits for workers that
-    declare no resources; `is_local` is a cluster that was started for exactly these.
+    A task of a worker that died is done again. `albums` and `cases` are the limits if workers
+    declare no resources; a cluster that `is_local` was started for exactly these.
     """
 
     cluster: Cluster
@@ -370,14 +370,14 @@ class DaskExecutor:
 
     @property
     def max_albums(self) -> int:
-        """Albums that are handed out: those that are worked on, and as many to begin next."""
-        slots = self.cluster.has(MUSICBRAINZ) or self.cluster.threads
+        """The number of albums handed out: those in work, and as many to begin next."""
+        slots = self.cluster.capacity(MUSICBRAINZ) or self.cluster.threads
         return max(self.albums, 2 * slots)
 
     @property
     def max_cases(self) -> int:
-        """Open cases that are adjudicated at once."""
-        declared = 0 if self.is_local else self.cluster.has(MODEL)
+        """The number of open cases that are adjudicated at once."""
+        declared = 0 if self.is_local else self.cluster.capacity(MODEL)
         return declared or min(self.cases, max(self.cluster.threads, 1))
 
     def gather(self, album: Album) -> "Future[AlbumResult]":
@@ -402,7 +402,7 @@ class DaskExecutor:
     def adjudicate(self, file: FileCase) -> "Future[FileOutcome]":
         """Let the adjudicator answer an open case."""
         return self._submit(
-            look_into,
+            adjudicate_case,
             replace(file, path=file.path.absolute()),
             MODEL,
             lambda outcome: replace(outcome, path=file.path),
@@ -412,9 +412,9 @@ class DaskExecutor:
         )
 
     def finish_early(self) -> None:
-        """End each begun album after its current file; albums not begun come back empty.
+        """Stop each album after its current file; an album that was not begun gets no results.
 
-        A plugin tells workers that join later too. Cancelling would drop begun tasks as well.
+        A plug-in also stops workers that join later. Cancelling would drop begun tasks as well.
         """
         from distributed import WorkerPlugin
 
@@ -427,7 +427,7 @@ class DaskExecutor:
 
             def setup(self, worker: object) -> None:
                 del worker
-                stop(run_id)
+                stop_run(run_id)
 
         self.worker.stopping.set()
         if not self._plugin_name:
@@ -436,7 +436,7 @@ class DaskExecutor:
                 self.cluster.client.register_plugin(StopRun())
 
     def close(self) -> None:
-        """Cancel all tasks that are not begun."""
+        """Cancel all tasks that have not begun."""
         self._is_closed = True
         for future in list(self._submitted):
             future.cancel()
@@ -453,7 +453,7 @@ class DaskExecutor:
         failed: Callable[[Any], Any],
     ) -> "Future[Any]":
         """Submit a task; `convert` makes the result, `failed` makes it from an error, or raises."""
-        needed = {"resources": {resource: 1}} if self.cluster.has(resource) else {}
+        needed = {"resources": {resource: 1}} if self.cluster.capacity(resource) else {}
         executor = self.cluster.client.get_executor(pure=False, **needed)
         try:
             future = executor.submit(task, self.setup, argument)
@@ -481,7 +481,7 @@ class DaskExecutor:
 
     def _scheduler_gone(self) -> ClusterError:
         return ClusterError(
-            f"the Dask scheduler at {self.cluster.address} is gone: what was decided is kept,"
+            f"the Dask scheduler at {self.cluster.address} is gone: what was decided is stored,"
             " and the same command goes on from there"
         )
 
@@ -491,10 +491,10 @@ class DaskExecutor:
             seen = next((path for path in album.paths if path.exists()), None)
             if seen:
                 raise ClusterError(
-                    f"{seen} is not there on the machine {str(error)!r} of a Dask worker:"
+                    f"{seen} does not exist on the machine {str(error)!r} of a Dask worker:"
                     " all machines must see the library under the same path"
                 )
-            return self.worker.gather(album)  # gone everywhere, as each file's error says
+            return self.worker.gather(album)  # the files are gone everywhere: each gets an error
         case = _killed(error, Case(Decision(State.ERROR)))
         files = (FileCase(path, file_status(path), case) for path in album.paths)
         return AlbumResult(tuple(finish(self.worker.pipeline, file) for file in files))

@@ -1,7 +1,7 @@
 """The items of a batch: the albums of a library in an order, or JSON lines of another program.
 
-Compilations, best-ofs and albums without a date go first: their tags say least about when a track
-came out. How many requests a library takes is estimated by the tags alone.
+Compilations, best-ofs and albums without a date go first, because their tags say least about when
+a track came out. The number of requests for a library is estimated by the tags alone.
 """
 
 import base64
@@ -37,26 +37,26 @@ from chart_binder.rules.names import is_various_name
 
 @dataclass(frozen=True, slots=True)
 class NoInputYet:
-    """There is no item yet, but one may come."""
+    """Stands for an item that has not arrived yet; there may be none."""
 
 
 T = TypeVar("T")
 LibraryItems: TypeAlias = Iterator[Album | UnreadablePath | NoInputYet]
 
 _PATIENCE_S = 10.0
-"""How long a run does without albums while collections are looked for."""
+"""How long a run waits for a collection before it takes another album."""
 _MAX_AHEAD = 8
-"""Albums that are found before the batch asks for them."""
+"""The number of albums that are found before the batch asks for them."""
 _BEST_OF = re.compile(
     r"\b(?:best|very best|greatest hits?|hits|hit collection|anthology|essentials?|the essential"
     r"|collection|singles|gold|platinum|ultimate|definitive|retrospective|sampler|compilation"
     rf"|now that'?s what|bravo hits)\b|コレクション|{best_of_pattern().pattern}"
 )
-"""What albums are called that gather earlier recordings, folded."""
+"""Matches folded titles of albums that collect earlier recordings."""
 
 
 class Order(StrEnum):
-    """Which albums of a library go first: collections, or as the folders are walked."""
+    """The order of the albums of a library: collections first, or as the folders are walked."""
 
     COMPILATIONS = "compilations"
     PATH = "path"
@@ -71,9 +71,10 @@ class Collection(StrEnum):
 
 
 def collection_of(files: Sequence[TrackTags]) -> Collection | None:
-    """Return what kind of collection the files of one folder are, by some of their tags.
+    """Return the kind of collection that the files of a folder are, by the tags of some of them.
 
-    A compilation is marked so, is by various artists, or has several artists and no album artist.
+    A compilation is marked as one, is by various artists, or has several artists and no album
+    artist.
     """
     albums = {fold(tags.album or "") for tags in files}
     credited = {fold(tags.album_artist or "") for tags in files}
@@ -89,7 +90,7 @@ def collection_of(files: Sequence[TrackTags]) -> Collection | None:
 
 
 def album_collection(paths: Sequence[Path]) -> Collection | None:
-    """Return what kind of collection one of an album's folders is, by the tags of a few files."""
+    """Return the kind of the first folder that is a collection, by the tags of a few files."""
     folders: defaultdict[Path, list[Path]] = defaultdict(list)
     for path in paths:
         folders[path.parent].append(path)
@@ -106,8 +107,8 @@ def library_items(
 ) -> LibraryItems:
     """Yield the albums of a library in an order; `NoInputYet` while none is found.
 
-    For `Order.COMPILATIONS` the folders are walked twice, and decided albums not read. While no
-    collection is found for long, other albums go first, too.
+    For `Order.COMPILATIONS` the folders are walked twice, and decided albums are not read. If the
+    search for a collection takes long, other albums go first, too.
     """
     if order is Order.PATH and not only_collections:
         yield from find_albums(named)
@@ -115,10 +116,10 @@ def library_items(
     ahead: queue.Queue[Any] = queue.Queue(_MAX_AHEAD)
     begun = time.monotonic()
 
-    def is_awaited() -> bool:
+    def is_batch_idle() -> bool:
         return ahead.empty() and time.monotonic() - begun > _PATIENCE_S
 
-    first = _collections_first(named, has_decisions, is_awaited)
+    first = _collections_first(named, has_decisions, is_batch_idle)
     yield from _read_ahead(_collections(named) if only_collections else first, ahead)
 
 
@@ -157,13 +158,13 @@ def _collections(named: Sequence[Path]) -> Iterator[Album | UnreadablePath]:
 
 
 def _collections_first(
-    named: Sequence[Path], has_decisions: DecisionTest, is_awaited: Callable[[], bool]
+    named: Sequence[Path], has_decisions: DecisionTest, is_batch_idle: Callable[[], bool]
 ) -> Iterator[Album | UnreadablePath]:
     first: set[int] = set()
     for item in find_albums(named):
         if isinstance(item, UnreadablePath):
             yield item
-        elif is_awaited() or (not has_decisions(item.paths) and album_collection(item.paths)):
+        elif is_batch_idle() or (not has_decisions(item.paths) and album_collection(item.paths)):
             first.add(hash(item.paths))
             yield item
     for item in find_albums(named, is_quiet=True):
@@ -174,17 +175,17 @@ def _collections_first(
 # The estimate.
 
 _BY_ID, _BY_NAME = 2.0, 3.0
-"""Requests for a file by itself: its recording and its releases; or a search before that."""
+"""Requests for a single file: its recording and its releases, after a search if it has no id."""
 _OF_ALBUM = 0.26
-"""Requests a file of an artist with several in its album, measured by bench_album.py."""
+"""Requests for a file if the album has several of its artist, measured by bench_album.py."""
 _MOST_BY_NAME = 12.0
-"""Two searches, three narrower ones, and the releases of five recordings, by matching.py."""
+"""Two searches, three narrower ones, and the releases of five recordings: see matching.py."""
 _SIBLINGS, _MOST_SIBLINGS = 1.0, 3.0
-"""Requests for other recordings of a performance, where they are needed: bench_siblings.py."""
+"""Requests for other recordings of a performance, if needed, measured by bench_siblings.py."""
 
 
 class EstimatedPart(msgspec.Struct, frozen=True):
-    """The requests and hours for some files, about and at most; hours need a configured pace."""
+    """The expected and the most requests and hours for files; hours need a configured pace."""
 
     files: int
     albums: int
@@ -195,7 +196,7 @@ class EstimatedPart(msgspec.Struct, frozen=True):
 
 
 class EstimatedYears(msgspec.Struct, frozen=True):
-    """What the uncertain years of decided files take: runs of the model, one a performance."""
+    """The cost of the uncertain years of decided files: one run of the model a performance."""
 
     files: int
     runs: int
@@ -208,9 +209,9 @@ class EstimatedYears(msgspec.Struct, frozen=True):
 
 
 class Estimate(msgspec.Struct, frozen=True):
-    """What a run over a library takes, by its tags; `kinds` counts albums that are collections.
+    """The cost of a run over a library, by its tags; `kinds` counts albums that are collections.
 
-    `resumed` files take nothing, `unreadable` and `unidentified` ones no request.
+    `resumed` files cost nothing, `unreadable` and `unidentified` ones no request.
     """
 
     files: int
@@ -222,11 +223,11 @@ class Estimate(msgspec.Struct, frozen=True):
     compilations: EstimatedPart
     kinds: dict[str, int]
     years: EstimatedYears | msgspec.UnsetType = msgspec.UNSET
-    """What the uncertain years of decided files take, if they are asked for."""
+    """The cost of the uncertain years of decided files, if the model is to be asked."""
 
 
 class Estimator:
-    """Adds up what albums take; `siblings` and the pace are those of `[musicbrainz]`."""
+    """Adds up the cost of albums, with the settings of `[musicbrainz]`."""
 
     def __init__(self, config: MusicBrainzConfig) -> None:
         self._config = config
@@ -236,7 +237,7 @@ class Estimator:
         self._collections, self._others = _Sums(), _Sums()
 
     def add(self, due: Sequence[Path], resumed: int) -> None:
-        """Add an album with the files that are to be decided, and how many are resumed."""
+        """Add an album: the files that are to be decided, and the number of resumed ones."""
         self.files += len(due) + resumed
         self.resumed += resumed
         if not due:
@@ -268,14 +269,14 @@ class Estimator:
         for tags in files:
             name = _artist(tags)
             is_shared = by_artist[name] >= MIN_FILES and name != VARIOUS_ARTISTS
-            by_itself = _BY_ID if tags.recording_mbid else _BY_NAME
-            sums.about += by_itself - _BY_ID + _OF_ALBUM if is_shared else by_itself
+            alone = _BY_ID if tags.recording_mbid else _BY_NAME
+            sums.about += alone - _BY_ID + _OF_ALBUM if is_shared else alone
             sums.about += _SIBLINGS if is_wide else 0
             sums.most += _BY_ID if tags.recording_mbid else _MOST_BY_NAME
             sums.most += _MOST_SIBLINGS if when != "never" else 0
 
     def estimate(self, years: EstimatedYears | None = None) -> Estimate:
-        """Return what all albums so far take together."""
+        """Return the cost of all albums so far."""
         return Estimate(
             files=self.files,
             resumed=self.resumed,
@@ -289,7 +290,7 @@ class Estimator:
         )
 
     def _part(self, *sums: "_Sums") -> EstimatedPart:
-        """Return what files take, with a request for each of their artists."""
+        """Return the cost of files, with a request for each of their artists."""
         rate = self._config.rate_limit_per_s
         albums, artists = set[int](), set[str]()
         for part in sums:
@@ -304,7 +305,7 @@ class Estimator:
 
 @dataclass(slots=True)
 class _Sums:
-    """Sums over files: requests, about and at most, albums and artists."""
+    """Sums over files: the expected and the most requests, albums and artists."""
 
     files: int = 0
     about: float = 0.0
@@ -327,7 +328,7 @@ _MAX_LINES_AHEAD = 200
 
 
 class LineError(EvidenceError):
-    """The line names nothing to decide."""
+    """A line that does not say what to decide."""
 
     def __init__(self, problem: str) -> None:
         CanonError.__init__(self, problem)
@@ -336,7 +337,7 @@ class LineError(EvidenceError):
 
 @dataclass(frozen=True, slots=True)
 class BundleRequest:
-    """An evidence bundle to decide; `name` stands for it in results."""
+    """An evidence bundle to decide; results show it as `name`."""
 
     name: str
     document: object
@@ -350,7 +351,7 @@ class BundleRequest:
 
 @dataclass(frozen=True, slots=True)
 class LineRequest:
-    """A line: its number, what to decide, and the caller's own `id` for it."""
+    """A line: its number, what to decide, and the `id` that the caller gave it."""
 
     number: int
     target: Path | BundleRequest
@@ -358,7 +359,7 @@ class LineRequest:
 
 
 def read_request(text: bytes, number: int) -> LineRequest:
-    """Read a line; an invalid line becomes a bundle that raises the reason when it is read."""
+    """Read a line; an invalid line becomes a bundle that raises the problem when it is read."""
     name, why = f"line {number}", ""
     document: Any = None
     try:
@@ -376,7 +377,7 @@ def read_request(text: bytes, number: int) -> LineRequest:
 
 
 def _target(document: object, name: str) -> Path | BundleRequest | None:
-    """Return what a line asks to decide, or None if that is nothing or ambiguous."""
+    """Return what a line asks to decide, or None if it names nothing or is ambiguous."""
     if not isinstance(document, Mapping):
         return None
     if "recording_candidates" in document:
@@ -403,16 +404,18 @@ def read_lines(descriptor: int) -> Iterator[bytes]:
 
 
 class Requests:
-    """The lines of another program, each with one answer."""
+    """The lines of another program, each of which gets one answer."""
 
     def __init__(self) -> None:
         self._pending: defaultdict[Path | str, deque[LineRequest]] = defaultdict(deque)
 
     def items(self, lines: Iterable[bytes]) -> Iterator[Album | BundleRequest | NoInputYet]:
-        """Yield what is asked for; files of one folder that have come together are one album."""
-        read = (read_request(text, number) for number, text in enumerate(lines, 1) if text.strip())
+        """Yield what is asked for; consecutive files of one folder are one album."""
+        requests = (
+            read_request(text, number) for number, text in enumerate(lines, 1) if text.strip()
+        )
         held: list[Path] = []
-        for request in chain(_read_ahead(read, queue.Queue(_MAX_LINES_AHEAD)), (None,)):
+        for request in chain(_read_ahead(requests, queue.Queue(_MAX_LINES_AHEAD)), (None,)):
             item = request.target if isinstance(request, LineRequest) else request
             if isinstance(request, LineRequest):
                 target = request.target
@@ -422,13 +425,13 @@ class Requests:
                 held.append(item)
                 continue
             if held:
-                yield Album(tuple(held), answered=True)
+                yield Album(tuple(held), is_urgent=True)
             held = [item] if isinstance(item, Path) else []
             if isinstance(item, BundleRequest | NoInputYet):
                 yield item
 
     def pop(self, path: Path, *, is_given: bool) -> LineRequest:
-        """Return and forget the first request that a result answers; `is_given`: a bundle's."""
+        """Return and forget the first request that a result answers; `is_given`: for a bundle."""
         key = str(path) if is_given else path
         request = self._pending[key].popleft()
         if not self._pending[key]:

@@ -36,7 +36,7 @@ _COUNTS = (
 """The counts of a `BatchTally` that are measures under the same name."""
 _DECIDED_BY = ("rules", "llm", "override")
 _Metric: TypeAlias = tuple[str, str, str, Mapping[str, float], str]
-"""Name, kind, help, samples by the value of the label, and the label; '' if there is no label."""
+"""Name, kind, help, samples by the value of the label, and the label; both are '' without one."""
 _SPENT = {
     "musicbrainz_requests": "Requests to MusicBrainz, including failed attempts.",
     "model_runs": "Open cases that a model was asked about.",
@@ -173,8 +173,8 @@ class BatchTally:
 
     def _count(self, outcome: FileOutcome) -> None:
         decision = outcome.decision
-        is_no_file = decision.cause is Cause.FILE and outcome.stored is None
-        is_folder = is_no_file and os.path.isdir(outcome.path)  # noqa: PTH112 - of any bytes
+        is_unreadable = decision.cause is Cause.FILE and outcome.stored is None
+        is_folder = is_unreadable and os.path.isdir(outcome.path)  # noqa: PTH112 - of any bytes
         self.folders += is_folder
         self.files += not is_folder
         self.states[decision.state] += 1

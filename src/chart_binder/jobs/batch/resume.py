@@ -1,4 +1,4 @@
-"""Find what a batch need not do again: decided files, earlier answers, an earlier refresh."""
+"""Find what a batch need not do again: decisions, answers, and parts of a refresh."""
 
 import logging
 from collections import OrderedDict
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 _MAX_ANSWERS = 500
 _MAX_REFRESH_GAP = timedelta(days=7)
-"""After a longer gap a refresh starts again: whoever asks wants to know how things are today."""
+"""After a longer gap a refresh begins anew, because its first answers are outdated."""
 _OPTIONS_WITHOUT_EFFECT = frozenset({
     "--jobs", "--write", "--policy", "--keep-mtime", "--copy-links", "--report", "--metrics",
     "--executor", "--scheduler", "--output", "--verbose", "--quiet", "--order",
@@ -41,7 +41,7 @@ _OPTIONS_WITHOUT_EFFECT = frozenset({
 
 
 class FileSelection(StrEnum):
-    """What `--only` selects: files by the state of their last decision, or of collections."""
+    """What `--only` selects: files by the state of their last decision, or files of collections."""
 
     UNDECIDED = "undecided"
     UNMATCHED = "unmatched"
@@ -74,7 +74,7 @@ class ResumeCheck:
         for path, record in zip(paths, latest, strict=True):
             try:
                 is_due, outcome = self.check_file(path, record)
-            except DamagedRecordError as error:  # it counts as an error
+            except DamagedRecordError as error:  # the state of the file counts as error
                 is_due = not self.only or FileSelection.ERROR in self.only
                 done = "decided again" if is_due else "left out"
                 outcome = None
@@ -106,7 +106,7 @@ class ResumeCheck:
         return False, FileOutcome(path, decision, is_resumed=True, tagged_year=year)
 
     def _valid_decision(self, record: records.DecisionRecord, path: Path) -> Decision | None:
-        """Return the decision if it would be made so today; an answer is valid without a model."""
+        """Return the decision if it is still valid; without a model, any answer is."""
         is_valid = (
             record.state != State.ERROR
             and (not self.refresh or record.run_id in self.runs)
@@ -124,7 +124,7 @@ class ResumeCheck:
         return decision if is_final and self._agrees_with_overrides(record, decision) else None
 
     def _has_no_evidence(self, record: records.DecisionRecord) -> bool:
-        """Return whether a frozen batch can only find that a file has no recording, as before."""
+        """Return whether a frozen batch can do nothing, because no evidence was ever stored."""
         if not (self.is_frozen and record.state in (State.UNMATCHED, State.UNREADABLE)):
             return False
         history = self.store.decisions.histories([record.path])[record.path]
@@ -134,7 +134,7 @@ class ResumeCheck:
         )
 
     def _agrees_with_overrides(self, record: records.DecisionRecord, decision: Decision) -> bool:
-        """Return whether a decision follows the override for the recording, or its absence."""
+        """Return whether a decision follows the present override, or none if there is none."""
         overrides = self.overrides()
         override = overrides.get(record.recording_mbid or "")
         if override is None and overrides and record.decided_by not in ("rules", "override"):
@@ -170,9 +170,9 @@ def _is_same_file(store: "Store", path: Path, record: records.DecisionRecord) ->
 
 @dataclass(slots=True)
 class AdjudicationCache:
-    """The answers of the `adjudicator` to evidence, of this run and earlier ones in the store.
+    """The answers of the `adjudicator` to evidence, from this run and from earlier ones.
 
-    If `runs` are given, only answers that they saved count.
+    If `runs` are given, only stored answers of these count.
     """
 
     store: "Store"
@@ -214,32 +214,35 @@ def is_answer(result: AdjudicationResult | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """When a refresh began, in seconds since the epoch (0: there is none), and its `runs`."""
+    """The start of a refresh, in seconds since the epoch, and its `runs`; 0 if there is none."""
 
     since: float = 0.0
     runs: frozenset[str] = frozenset()
 
 
 def interrupted_refresh(store: "Store", run: records.RunRecord) -> Refresh | None:
-    """Return the refresh that a run continues, `None` if it begins a new one.
+    """Return the refresh that a run continues, or None if it begins a new one.
 
-    It continues runs of the same call that were cut short, the last within a week; a call without
-    paths, which reads standard input, continues none.
+    It continues runs with the same arguments that were cut short within the last week. A call
+    without paths, which reads standard input, continues none.
     """
-    wanted = _relevant_arguments(run)
-    if all(argument.startswith("-") for argument in wanted):
+    arguments = _relevant_arguments(run)
+    if all(argument.startswith("-") for argument in arguments):
         return None
-    first, run_ids = run, {run.id}
-    for before in store.runs.iterate(partial(_log.warning, "a run is left out: %s")):
-        if before.command != run.command or _relevant_arguments(before) != wanted:
+    earliest, run_ids = run, {run.id}
+    for before in store.runs.iterate(partial(_log.warning, "a run is skipped: %s")):
+        if before.command != run.command or _relevant_arguments(before) != arguments:
             continue
-        if not _is_cut_short(before) or _started(first) - _last_active(before) > _MAX_REFRESH_GAP:
+        if (
+            not _is_cut_short(before)
+            or _started(earliest) - _last_active(before) > _MAX_REFRESH_GAP
+        ):
             break
-        first = before
+        earliest = before
         run_ids.add(before.id)
-    if first is run:
+    if earliest is run:
         return None
-    return Refresh(_started(first).timestamp(), frozenset(run_ids))
+    return Refresh(_started(earliest).timestamp(), frozenset(run_ids))
 
 
 def _relevant_arguments(run: records.RunRecord) -> frozenset[str]:
@@ -267,5 +270,5 @@ def _started(run: records.RunRecord) -> datetime:
 def _measures(run: records.RunRecord) -> records.Measures:
     try:
         return msgspec.json.decode(run.measures or b"{}", type=records.Measures)
-    except (msgspec.DecodeError, UnicodeDecodeError):  # as if it had cost nothing
+    except (msgspec.DecodeError, UnicodeDecodeError):  # it counts as a run without measures
         return records.Measures()

@@ -1,4 +1,4 @@
-"""The loop of a batch: hands out albums and open cases, saves outcomes, writes tags."""
+"""The loop of a batch: it hands out albums and open cases, saves outcomes and writes tags."""
 
 import logging
 import time
@@ -48,26 +48,24 @@ _MAX_UNSAVED = 100
 _MAX_UNSAVED_S = 0.5
 _MAX_WRITING = 64
 _MAX_HELD = 2_000
-"""Finished files of one album's folder that wait for the others of it."""
+"""The number of finished files of a folder that wait for its other files."""
 _TICK_S = 0.2
-"""How long a wish to stop, or the end of a pause, may go unnoticed."""
+"""How long a request to stop, or the end of a pause, may go unnoticed."""
 _IDLE_TICK_S = 0.02
-"""How long the next request may go unnoticed if none had come."""
+"""How long the next input may go unnoticed if none had arrived."""
 _MEASURES_EVERY_S = 5.0
 _UNREPORTED_FAILURES = 2
 """Failures in a row that are not worth a warning."""
 _MAX_WAITING_PER_SLOT = 25
-"""Open cases that may wait for each one that is adjudicated; beyond it no album is begun."""
-
+"""While more open cases wait for each one that is adjudicated, no album is begun."""
 _WRITABLE_STATES = (State.DECIDED, State.REVIEW)
-"""A failure to read a file in another state is what the state says already."""
-
+"""Only in these states is it news that the tags of a file cannot be read."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class CircuitBreaker:
-    """Stops calling a failing service, twice as long after each failure, and at last for good."""
+    """Pauses the calls to a failing service, twice as long after each failure, then ends them."""
 
     failures_in_a_row: int = 0
     last_error: str = ""
@@ -92,7 +90,7 @@ class CircuitBreaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether the service is given up for this run."""
+        """Whether the service is not called any more in this run."""
         return self.failures_in_a_row >= self.max_failures
 
     @property
@@ -103,23 +101,23 @@ class CircuitBreaker:
 
 @dataclass(slots=True)
 class OutcomeBuffer:
-    """Collects outcomes for a moment, then saves them together; without a store saves nothing."""
+    """Collects outcomes for a moment, then saves them together, if there is a store."""
 
     store: "Store | None"
     run: RunRecord
     _unsaved: list[FileOutcome] = field(default_factory=list)
-    _since: float = 0.0
+    _first_added_at: float = 0.0
 
     def add(self, outcome: FileOutcome) -> None:
         """Add an outcome."""
         if not self._unsaved:
-            self._since = time.monotonic()
+            self._first_added_at = time.monotonic()
         self._unsaved.append(outcome)
 
     @property
     def is_due(self) -> bool:
         """Whether the outcomes should be saved now."""
-        is_old = time.monotonic() - self._since >= _MAX_UNSAVED_S
+        is_old = time.monotonic() - self._first_added_at >= _MAX_UNSAVED_S
         return bool(self._unsaved) and (is_old or len(self._unsaved) >= _MAX_UNSAVED)
 
     def save(self) -> Sequence[FileOutcome]:
@@ -152,15 +150,15 @@ class OutcomeBuffer:
 
 @dataclass(slots=True)
 class _HeldAlbum:
-    """Finished files of a folder; `awaited` were not handed out yet, `missing` not finished."""
+    """Finished files of a folder; `awaited` are not handed out yet, `missing` not finished."""
 
     awaited: set[str]
     missing: int = 0
     outcomes: list[FileOutcome] = field(default_factory=list)
 
 
-Written = tuple[FileOutcome, WriteReport | None, float]
-"""A finished file, the report on its tags if they were looked at, and the seconds it took."""
+FinishedFile = tuple[FileOutcome, WriteReport | None, float]
+"""A finished file, the report on its tags if they were planned, and the seconds of that."""
 
 
 class TagWriter:
@@ -179,23 +177,23 @@ class TagWriter:
         self._write = write
         self._is_dry = is_dry
         self._pool = ThreadPoolExecutor(threads, "canon-write")
-        self._writing: set[Future[Sequence[Written]]] = set()
+        self._writing: set[Future[Sequence[FinishedFile]]] = set()
         self._folder_of: dict[Path, Path] = {}
         self._open: dict[Path, _HeldAlbum] = {}
         self.ready: list[Sequence[FileOutcome]] = []
         """Finished files that need not wait for others any more, by album."""
         self._is_stopped = False
-        self.has_left = False
-        """Whether files were not written, for the run was stopped."""
+        self.has_unwritten = False
+        """Whether files were not written because the run was stopped."""
 
     @property
     def has_room(self) -> bool:
-        """Whether more files may be decided before the current ones are written."""
+        """Whether more files may be decided while the current ones are written."""
         return len(self._writing) < _MAX_WRITING
 
     def expect(self, album: Album, pending: Container[Path]) -> None:
         """Note that an album's files are handed out; those in `pending` will be added."""
-        if not self._write or album.answered:
+        if not self._write or album.is_urgent:
             return
         folders = {path: album_folder(Path(absolute_path(path))) for path in album.paths}
         for path, folder in folders.items():
@@ -231,7 +229,7 @@ class TagWriter:
         return held
 
     def _release(self, folders: Iterable[Path]) -> None:
-        """Make the files of complete albums ready, and of folders with very many files."""
+        """Make the files of complete folders ready, and those of folders with very many files."""
         for folder in folders:
             held = self._open[folder]
             is_complete = not (held.missing or held.awaited)
@@ -241,8 +239,8 @@ class TagWriter:
                 self.ready.append(held.outcomes)
                 held.outcomes = []
 
-    def begin(self, outcomes: Sequence[FileOutcome]) -> "Future[Sequence[Written]] | None":
-        """Begin to write the tags of files, if there is any that may have tags to be written."""
+    def begin(self, outcomes: Sequence[FileOutcome]) -> "Future[Sequence[FinishedFile]] | None":
+        """Begin to write the tags of files; return None if no file can have tags to write."""
         write = self._write
         files = [
             outcome for outcome in outcomes if outcome.stored is not None or outcome.is_resumed
@@ -259,8 +257,8 @@ class TagWriter:
         reports: Iterator[tuple[FileOutcome, WriteReport]],
         outcomes: Sequence[FileOutcome],
         count: int,
-    ) -> Sequence[Written]:
-        done: list[Written] = []
+    ) -> Sequence[FinishedFile]:
+        done: list[FinishedFile] = []
         started = time.monotonic()
         while not self._is_stopped and (pair := next(reports, None)):
             outcome, report = pair
@@ -268,7 +266,7 @@ class TagWriter:
             is_shown = report.status is not WriteStatus.FAILED or is_writable
             done.append((outcome, report if is_shown else None, time.monotonic() - started))
             started = time.monotonic()
-        self.has_left |= self._is_stopped and len(done) < count
+        self.has_unwritten |= self._is_stopped and len(done) < count
         looked_at = {id(outcome) for outcome, _, _ in done}
         return [
             *done,
@@ -276,15 +274,15 @@ class TagWriter:
         ]
 
     def unfinished(self) -> Sequence[FileOutcome]:
-        """Return the files whose albums were not finished, and forget them."""
+        """Return and forget the finished files of unfinished albums."""
         left = [outcome for held in self._open.values() for outcome in held.outcomes]
         self._folder_of.clear()
         self._open.clear()
-        self.has_left |= bool(left)
+        self.has_unwritten |= bool(left)
         return left
 
     def stop(self) -> None:
-        """Write no file after those that are being written."""
+        """Begin to write no more files."""
         self._is_stopped = True
 
     def close(self) -> None:
@@ -294,7 +292,7 @@ class TagWriter:
 
 
 def _without_evidence(outcome: FileOutcome) -> FileOutcome:
-    """Return an outcome that takes little memory: the evidence is in the store."""
+    """Return an outcome without the evidence, which is in the store, to save memory."""
     if outcome.stored is None:
         return outcome
     return replace(outcome, stored=(outcome.stored[0], None, None))
@@ -304,8 +302,8 @@ def _without_evidence(outcome: FileOutcome) -> FileOutcome:
 class BatchRun:
     """One run over a library.
 
-    What is asked at once and what waits between stages is bounded, so that a library of any size
-    needs the same memory. What is not done `max_stopping_s` after `should_stop` is abandoned.
+    The numbers of tasks and of waiting files are bounded, so a library of any size needs the same
+    memory. Tasks that are not done `max_stopping_s` after a request to stop are abandoned.
     """
 
     executor: "ThreadExecutor | DaskExecutor"
@@ -321,7 +319,7 @@ class BatchRun:
     model: CircuitBreaker = field(default_factory=CircuitBreaker)
     max_stopping_s: float = inf
     holds: Callable[[FileOutcome], bool] = lambda _: False
-    """Returns whether a file is finished elsewhere, because its year is to be asked for."""
+    """Returns whether a file is to be finished later, because the model is asked for its year."""
     is_cut_short: bool = False
     _futures: dict["Future[Any]", Callable[[Any], None]] = field(default_factory=dict)
     _waiting: deque[FileCase] = field(default_factory=deque)
@@ -343,16 +341,16 @@ class BatchRun:
             self._save()
             self._written([(outcome, None, 0.0) for outcome in self.tag_writer.unfinished()])
             while self._futures and self._has_time:  # tags that are being written
-                self._hand_out(items)  # nothing, but a wish to stop is noticed
+                self._hand_out(items)  # it hands out nothing, but notices a request to stop
                 self._take_results()
-            self.is_cut_short |= bool(self._futures) or self.tag_writer.has_left
+            self.is_cut_short |= bool(self._futures) or self.tag_writer.has_unwritten
         finally:
             self.executor.close()
             self.tag_writer.close()
 
     @property
     def _has_time(self) -> bool:
-        """Whether what is not done may go on, after a request to stop."""
+        """Whether unfinished tasks may go on, in spite of a request to stop."""
         return time.monotonic() < self._stops_at
 
     def _hand_out(self, items: Items) -> bool:
@@ -361,7 +359,7 @@ class BatchRun:
             self._stops_at = min(self._stops_at, time.monotonic() + self.max_stopping_s)
             self.is_cut_short |= self._has_more or bool(self._waiting)
             self.executor.finish_early()
-            self._waiting.clear()  # they stay as open as before the run
+            self._waiting.clear()  # they stay open
             self.tag_writer.stop()
             return False
         self._hand_out_cases()
@@ -409,7 +407,7 @@ class BatchRun:
             self._futures[future] = partial(self._gathered, len(to_do))
 
     def _decide(self, request: BundleRequest) -> None:
-        """Decide a bundle by rules, in this thread; it is not saved, because it is not a file."""
+        """Decide a bundle by rules in this thread; it is not saved, because it is not a file."""
         pipeline = self.worker.pipeline
         case = attempt(lambda: decide_by_rules(pipeline, request.bundle()))
         file = FileCase(Path(request.name), None, case, is_given=True)
@@ -419,7 +417,7 @@ class BatchRun:
             self.buffer.add(finish(pipeline, file))
 
     def _hand_out_cases(self) -> None:
-        """Hand out open cases; of several with the same evidence, one, while the others wait."""
+        """Hand out open cases; of several with the same evidence, one; the others wait."""
         while self._waiting and self.model.is_open:
             self.buffer.add(self._given_up(self._waiting.popleft()))
         while (
@@ -463,7 +461,7 @@ class BatchRun:
     def _answered(self, evidence_hash: str, outcome: FileOutcome) -> None:
         result = outcome.decision.adjudication
         if result and (result.iterations or result.is_unreachable):
-            self.model.record(None)  # it replied, or the adjudicator asks it no more
+            self.model.record(None)  # it replied, or the adjudicator has given up asking
         else:
             self._record("the model", self.model, [outcome.decision], Cause.MODEL)
         self.answers.add(evidence_hash, result)
@@ -473,7 +471,7 @@ class BatchRun:
     def _record(
         self, name: str, service: CircuitBreaker, decisions: Sequence[Decision], cause: Cause
     ) -> None:
-        """Record whether a service failed, if it was called; one success suffices."""
+        """Record whether a service failed, if it was called; one success outweighs failures."""
         failed = next((decision for decision in decisions if decision.cause is cause), None)
         before = service.failures_in_a_row
         if any(decision.cause in (UNSET, Cause.NOTHING_FOUND) for decision in decisions):
@@ -481,19 +479,21 @@ class BatchRun:
         elif failed:
             service.record(failed.error or "no reason given")
         if service.failures_in_a_row > max(before, _UNREPORTED_FAILURES):
-            words = "is given up for this run" if service.is_open else "is asked less"
+            words = (
+                "is not asked any more in this run" if service.is_open else "is asked less often"
+            )
             args = (name, words, service.failures_in_a_row, service.last_error)
             _log.warning("%s %s: it failed %d times in a row: %s", *args)
 
     def _given_up(self, file: FileCase) -> FileOutcome:
         """Return the outcome of a case for which the failing model is not asked."""
-        failed = f"it failed {self.model.failures_in_a_row} times: {self.model.last_error}"
-        why = f"the model was not asked, for {failed}"
+        failures = f"{self.model.failures_in_a_row} times: {self.model.last_error}"
+        why = f"the model was not asked, because it failed {failures}"
         case = unanswered_case(file.case, why)
         return finish(self.worker.pipeline, replace(file, case=case))
 
     def _save(self) -> None:
-        """Save outcomes, and then write their tags, so that no written tag lacks its decision."""
+        """Save outcomes, then write their tags, so that every written tag has a saved decision."""
         for outcome in self.buffer.save():
             self.tag_writer.add(outcome)
         ready, self.tag_writer.ready = self.tag_writer.ready, []
@@ -509,14 +509,14 @@ class BatchRun:
             self._measured_at = time.monotonic()
             self.buffer.save_run(self.tally.measures())
 
-    def _written(self, done: Sequence[Written]) -> None:
+    def _written(self, done: Sequence[FinishedFile]) -> None:
         for outcome, report, write_s in done:
             if not self.holds(outcome):
                 self.tally.add_file(outcome, report, write_s)
                 self.on_finished(outcome, report)
 
     def finish(self, outcomes: Iterable[FileOutcome]) -> None:
-        """Count and report files that were held."""
+        """Count and report files that `holds` held back."""
         for outcome in outcomes:
             self.tally.add_file(outcome, None)
             self.on_finished(outcome, None)

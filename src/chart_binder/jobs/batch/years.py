@@ -1,6 +1,6 @@
-"""The years of a batch: the model is asked for uncertain years, once for each performance.
+"""Uncertain years of a batch: the model is asked for each, once for each performance.
 
-This follows all other decisions, so that the years that matter most come first: compilations, then
+This follows all other decisions, so that the most important years come first: compilations, then
 the largest gaps between the year in the tags and the earliest year in the evidence.
 """
 
@@ -35,28 +35,28 @@ if TYPE_CHECKING:
     from chart_binder.store import Store
 
 _MAX_FAILURES = 3
-"""After so many failed runs in a row, the model is not asked again."""
+"""After so many failed runs in a row, the model is not asked any more."""
 _TICK_S = 0.2
 SECONDS_A_RUN = 30.0
-"""The assumed duration of a run of the model, until one was measured."""
+"""The assumed seconds of a run of the model, if none was measured."""
 
 
 @dataclass(slots=True)
 class YearQueue:
     """The decided files whose year the model is to be asked for.
 
-    The model is asked for at most `seconds` (None: without a limit), about `jobs` cases at once.
+    The model is asked for at most `seconds`, if that is not None, about `jobs` cases at once.
     """
 
     jobs: int = 1
     seconds: float | None = None
     files: list[FileOutcome] = field(default_factory=list)
-    left: int = 0
+    files_left: int = 0
     """The number of files that were not asked about, because time ran out or the model failed."""
     _run_seconds: list[float] = field(default_factory=list)
 
     def takes(self, outcome: FileOutcome) -> bool:
-        """Queue a file, without its evidence, if it is to be asked about; return whether it is."""
+        """Queue a file, without its evidence, if the model is to be asked; return whether it is."""
         if answer := outcome.decision.model_answer:
             self._run_seconds.append(answer.usage.model_seconds + answer.usage.tool_seconds)
         if outcome.is_given or not is_asked_about(outcome.decision):
@@ -84,7 +84,7 @@ class YearQueue:
                 is_over = should_stop() or (deadline is not None and time.monotonic() >= deadline)
                 if is_over or asker.failures >= _MAX_FAILURES:
                     left = [file for files in waiting for file in files]
-                    self.left, waiting = self.left + len(left), []
+                    self.files_left, waiting = self.files_left + len(left), []
                     yield from left
                 while waiting and len(running) < self.jobs:
                     files = waiting.pop(0)
@@ -106,7 +106,7 @@ class _YearAsker:
     pipeline: Pipeline
     failures: int = 0
     _answers: dict[str, Case] = field(default_factory=dict)
-    """The cases with an answer, by the ids of their recordings."""
+    """The cases that this run has an answer for, by the ids of their recordings."""
 
     def case_of(self, outcome: FileOutcome) -> Case:
         """Return the case of a file, decided by its stored evidence."""
@@ -121,7 +121,7 @@ class _YearAsker:
         return attempt(decide)
 
     def question(self, case: Case) -> Open | None:
-        """Return the question about the year of a case, or None if there is none."""
+        """Return the question about the year of a case, or None if it is certain."""
         return year_question(self.pipeline, case)
 
     def ask(self, case: Case) -> Case:
@@ -130,7 +130,7 @@ class _YearAsker:
         return answered if answered.bundle else case
 
     def answered_case(self, case: Case) -> Case | None:
-        """Return the case of the same performance that this run has an answer for, if any."""
+        """Return an answered case of the same performance, if this run has one."""
         recordings = case.bundle.recording_candidates if case.bundle else ()
         answers = (self._answers.get(recording.mb_recording_id) for recording in recordings)
         return next(filter(None, answers), None)
