@@ -352,7 +352,7 @@ def test_an_address_where_nobody_is_is_told_and_nothing_is_left_open(address: st
     "address", ["nonsense", "carrier://pigeon:1", "head:", "head:http", "[::1", ":1"]
 )
 def test_an_address_that_can_be_none_is_refused_at_once(address: str) -> None:
-    with pytest.raises(UsageError, match="no Dask scheduler can be at"):
+    with pytest.raises(UsageError, match="is not the address of a Dask scheduler"):
         connect(address).__enter__()
 
 
@@ -385,7 +385,7 @@ def test_a_worker_that_sees_another_file_as_the_store_does_not_work(tmp_path: Pa
         setup = WorkerSetup(config, RunVersions("run", "rules")).for_other_processes()
         with setup.open() as worker:
             assert worker.pipeline.versions.run_id == "run"
-    with pytest.raises(StoreError, match="put it on PostgreSQL"):
+    with pytest.raises(StoreError, match="need a store on PostgreSQL"):
         replace(setup, file=(0, 0)).open().__enter__()
     (tmp_path / "store.db").unlink()
     with pytest.raises(StoreError, match="put it on PostgreSQL"):
