@@ -133,7 +133,7 @@ def test_a_file_that_is_absent_or_no_text_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"absent\.toml: cannot be read"):
         load_settings(tmp_path / "absent.toml", {}, {})
     (tmp_path / "config.toml").write_bytes(b"[llm]\nmodel_id = '\xff'")
-    with pytest.raises(ConfigError, match=r"config\.toml, line 2: no TOML"):
+    with pytest.raises(ConfigError, match=r"config\.toml, line 2: not TOML"):
         load_settings(tmp_path / "config.toml", {}, {})
 
 
@@ -148,9 +148,9 @@ def test_a_repeated_table_or_key_is_reported_in_words_of_toml(tmp_path: Path) ->
     text = SHIPPED.read_text() + "\n[llm.searxng]\nurl = 'http://127.0.0.1:8888'\n"
     with pytest.raises(ConfigError) as refusal:
         load(tmp_path, text)
-    assert "the table [llm.searxng] is there twice (at line" in str(refusal.value)
+    assert "the table [llm.searxng] occurs twice (at line" in str(refusal.value)
     assert "put the keys of the second into the first" in str(refusal.value)
-    with pytest.raises(ConfigError, match="a key is there twice"):
+    with pytest.raises(ConfigError, match="a key occurs twice"):
         load(tmp_path, "[llm]\nseed = 1\nseed = 2\n")
 
 

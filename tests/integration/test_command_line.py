@@ -91,13 +91,13 @@ PASSED_OVER = {
     "CANON_LLM__SAMPLES": "3", "CANON_LLM__TOOLS__TELEPATHY": "true",
 }  # fmt: skip
 SAID_OF_THEM = (
-    "canon: CANON_OFFLINE is passed over: there is no key offline (did you mean"
+    "canon: CANON_OFFLINE is ignored: there is no key offline (did you mean"
     " 'musicbrainz.offline'?)|"
-    "canon: CANON_LLM__MODELL is passed over: there is no key llm.modell (did you mean"
-    " 'model_id'?)|canon: CANON_LLM is passed over: there is no key llm (it is a section|"
-    "canon: CANON_TOKEN__A__B is passed over: |"
-    "canon: CANON_LLM__SAMPLES is passed over: there is no key llm.samples|"
-    "canon: CANON_LLM__TOOLS__TELEPATHY is passed over: there is no tool telepathy installed; there"
+    "canon: CANON_LLM__MODELL is ignored: there is no key llm.modell (did you mean"
+    " 'model_id'?)|canon: CANON_LLM is ignored: there is no key llm (it is a section|"
+    "canon: CANON_TOKEN__A__B is ignored: |"
+    "canon: CANON_LLM__SAMPLES is ignored: there is no key llm.samples|"
+    "canon: CANON_LLM__TOOLS__TELEPATHY is ignored: there is no tool telepathy installed; there"
     " are musicbrainz, "
 )
 UNKNOWN = (

@@ -127,9 +127,9 @@ class MusicBrainzConfig(Section):
     hostname: Host = "musicbrainz.org"
     """Server by name or IPv4 address, with :port for a mirror."""
     https: bool = True
-    """Speak https; mirrors often need `false`."""
+    """Use https; mirrors often need `false`."""
     rate_limit_per_s: Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)] = 1.0
-    """Requests a second, over all processes here; 0: none (a mirror)."""
+    """Requests a second, for all processes on this machine; 0: no limit (for a mirror)."""
     timeout_s: Seconds = 20.0
     """Seconds for one whole answer."""
     contact: str = ""
@@ -161,7 +161,7 @@ class RulesConfig(Section):
     label_authority_order: Names = ()
     """Labels that win a tie, best first."""
     compilation_premiere: bool = True
-    """A lone compilation may be where a recording came out."""
+    """Let a lone compilation count as the record on which a recording first came out."""
 
 
 class StoreConfig(Section):
@@ -172,18 +172,18 @@ class StoreConfig(Section):
 
 
 class BatchConfig(Section):
-    """`[batch]`: how much of a library is worked on at once."""
+    """`[batch]`: how much a batch does at once."""
 
     jobs: Annotated[int, Field(ge=1, le=256)] = 4
     """Albums looked up at once; MusicBrainz is asked at its own rate."""
     model_jobs: Annotated[int, Field(ge=1, le=256)] = 2
-    """Open cases the model looks into at once, as many as its server can."""
+    """Open cases the model works on at once, as many as its server can."""
     write_jobs: Annotated[int, Field(ge=1, le=64)] = 1
     """Files written at once."""
 
 
 class ReviewConfig(Section):
-    """`[review]`: a person's look at open cases."""
+    """`[review]`: how a person looks at open cases."""
 
     player: str = ""
     """Command that plays a file in `canon review --interactive`; empty: none."""
@@ -193,25 +193,25 @@ class TagsConfig(Section):
     """`[tags]`: what `canon write` and `canon batch --write` write."""
 
     policy: Literal["dates", "note", "move"] = "dates"
-    """`dates`: when each track first came out; `note`: CANON_* keys alone; `move`: the whole
+    """`dates`: when each track first came out; `note`: only CANON_* keys; `move`: the whole
     representative release."""
     navidrome_before_055: bool = False
     """Leave out what would split an album in Navidrome before 0.55."""
 
 
 class LogConfig(Section):
-    """`[log]`: what is said on standard error."""
+    """`[log]`: the messages on standard error."""
 
     format: Literal["auto", "console", "json"] = "auto"
     """`auto`: console on a terminal, json otherwise."""
     level: Literal["debug", "info", "warning", "error"] = "warning"
-    """Least severe level shown."""
+    """The least severe level that is shown."""
 
 
 class ToolsConfig(Section):
     """`[llm.tools]`: which tools the model is offered.
 
-    A plug-in's tool is on where it is installed; its name with `false` turns it off.
+    The tool of an installed plug-in is on; its name with `false` turns it off.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -222,7 +222,7 @@ class ToolsConfig(Section):
     web_fetch: bool = True
     """Read a web page."""
     musicbrainz: bool = True
-    """Look release groups and releases up."""
+    """Look up release groups and releases."""
     wikipedia: bool = True
     """Search and read Wikipedia."""
 
@@ -254,65 +254,65 @@ class FetchConfig(Section):
     max_bytes: int = Field(default=2_000_000, ge=1_000, le=100_000_000)
     """Most bytes read of a page."""
     max_chars: int = Field(default=4_000, ge=200, le=100_000)
-    """Most characters of a page or search the model sees."""
+    """Most characters that the model sees of a page or search."""
     allow_private_hosts: Names = ()
-    """Private hosts allowed all the same: names, addresses, networks."""
+    """Private hosts that may be fetched from: names, addresses, networks."""
     ports: Ports = (80, 443)
     """Ports that may be fetched from."""
     user_agent: UserAgent = ""
-    """User-Agent for pages, with whom to write to if you like; empty: canon/VERSION."""
+    """User-Agent for pages, perhaps with an address to write to; empty: canon/VERSION."""
     host_pause_s: Annotated[float, Field(ge=0, le=60, allow_inf_nan=False)] = 1.0
     """Seconds between two pages of one public host."""
     robots: Literal["ignore", "obey"] = "ignore"
-    """What sites ask of programs in robots.txt: ignore, obey (always for pages opened unasked)."""
+    """Ignore or obey robots.txt; it is always obeyed for pages that canon opens by itself."""
     never: Names = (
         "rateyourmusic.com", "sonemic.com", "facebook.com", "instagram.com", "x.com", "twitter.com",
         "tiktok.com", "pinterest.com", "quora.com", "linkedin.com", "reddit.com",
     )  # fmt: skip
-    """Sites of which no page is opened unasked, because they refuse or ban programs."""
+    """Sites that refuse or ban programs; canon never opens their pages by itself."""
 
 
 class WikipediaConfig(Section):
-    """`[llm.wikipedia]`: which Wikipedia `wikipedia` asks; `[llm.fetch]` says how."""
+    """`[llm.wikipedia]`: the Wikipedia that `wikipedia` reads, with the limits of `[llm.fetch]`."""
 
     url: WikiUrl = "https://{language}.wikipedia.org"
-    """Where its wikis are; {language} is the code of the language asked for."""
+    """Address of its wikis; {language} is the code of the language."""
     language: Language = "en"
-    """Language where the model names none: a code, such as en or ja."""
+    """Language if the model names none: a code, such as en or ja."""
     wikidata_url: WikiUrl = "https://www.wikidata.org"
-    """Where Wikidata is, whose items MusicBrainz links to release groups."""
+    """Address of Wikidata; MusicBrainz links its items to release groups."""
 
 
 class AcceptanceConfig(Section):
-    """`[llm.acceptance]`: what an answer must rest on."""
+    """`[llm.acceptance]`: the sources and readings that an answer needs."""
 
     min_sources: int = Field(default=2, ge=0, le=10)
     """Independent sources of each fact a decision turns on."""
     trusted_sources: Names = ("musicbrainz.org", "wikipedia.org", "wikidata.org", "discogs.com")
-    """Sites of which one fetched page suffices."""
+    """Sites of which a single fetched page is enough."""
     second_reading: bool = True
-    """Ask the model once more what a passage says of a record."""
+    """Ask the model again, apart, what a passage says about a record."""
     reader_model_id: str = ""
-    """Another model of the same server to ask that; empty: the same model."""
+    """Another model on the same server for that; empty: the same model."""
 
 
 class PromptConfig(Section):
-    """`[llm.prompt]`: the sections of the prompt; an empty one is the prompt's own."""
+    """`[llm.prompt]`: the sections of the prompt; for an empty one, the default text is used."""
 
     role: str = ""
-    """Who the model is, instead of the prompt's own words."""
+    """Who the model is."""
     tools: str = ""
     """Which tools there are; {tools} is their list."""
     format: str = ""
-    """How a step is written; {format} is what the dialect says."""
+    """How a step is written; {format} is the text of the dialect."""
     answer: str = ""
     """What a final answer holds."""
     rules: str = ""
-    """The rules of evidence; {rules} is the prompt's own, to add to."""
+    """The rules of evidence; {rules} is the default text, to add to it."""
     task: str = ""
-    """What is asked below the evidence."""
+    """The task, which follows the evidence."""
     year: str = ""
-    """What is asked if the year alone is open."""
+    """The task if only the year is open."""
 
 
 class LLMConfig(Section):
@@ -327,7 +327,7 @@ class LLMConfig(Section):
     base_url: HttpUrl = "http://127.0.0.1:11434"
     """Address of the model server."""
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] = 0.0
-    """0 is the most repeatable."""
+    """0 gives the most repeatable replies."""
     seed: int = Field(default=0, ge=0)
     """Random seed sent to the model server."""
     num_ctx: int = Field(default=12_288, ge=1_024, le=1_048_576)
@@ -343,7 +343,7 @@ class LLMConfig(Section):
     max_run_tokens: int = Field(default=0, ge=0)
     """Tokens for one whole run, prompts and replies; 0: no limit."""
     final_turn: Literal["none", "force"] = "force"
-    """`force`: the last turn asks for the answer alone; `none`: it is like the others."""
+    """`force`: the last turn asks only for the answer; `none`: it is like the others."""
     ask: Literal["year", "open"] = "year"
     """`open`: decide asks about open cases; `year`: also for uncertain years."""
     first_search: bool = True
@@ -353,17 +353,17 @@ class LLMConfig(Section):
     prompting: Literal["chat", "raw"] = "chat"
     """`chat`: messages; `raw`: one growing text that the model continues."""
     observation_role: Literal["user", "tool"] = "user"
-    """Whose message an observation is, in a chat."""
+    """Role of the message that shows an observation, in a chat."""
     stream: bool = True
-    """Take replies as they are written, so as to stop them early."""
+    """Receive replies while they are written, to stop them early."""
     review_threshold: Share = 0.60
-    """Confidence from which an answer goes to a person; below: rejected."""
+    """Confidence from which a person is shown an answer; below, it is rejected."""
     think: Think = ""
-    """Let the model think: true, false, low, medium or high; empty: as it does by itself."""
+    """Let the model think: true, false, low, medium or high; empty: its default."""
     reasoning_effort: Annotated[str, _form(r"^[a-z]*$", "one word in small letters")] = ""
-    """How much it thinks, where servers have levels: none, low, medium, high; empty: unsaid."""
+    """How much it thinks, if the server has levels: none, low, medium, high; empty: not sent."""
     keep_alive: KeepAlive = ""
-    """How long the server keeps the model loaded: 10m, seconds, -1 forever; empty: as it does."""
+    """How long the server keeps the model loaded: 10m, seconds, -1 forever; empty: its default."""
     extra_body: ExtraBody = {}
     """More fields of a request, as the server names them: { top_k = 20, options = { ... } }."""
     api_key_env: str = ""

@@ -1,4 +1,4 @@
-"""Changes a configuration file without changing its comments and order."""
+"""Change keys of a configuration file, but not its comments and order."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ NEW_FILE = "# canon: `canon config show` lists every key with its value and wher
 
 
 def text_of(path: Path) -> str:
-    """Return the text of a configuration file, by default `NEW_FILE`. Raises `ConfigError`."""
+    """Return the text of a configuration file, or `NEW_FILE`. Raises `ConfigError`."""
     return read_file(path) if path.exists() else NEW_FILE
 
 
@@ -58,7 +58,7 @@ def _set(tree: Any, keys: list[str], value: Any, table: Callable[[], Any] = dict
 
 
 def save_text(path: Path, text: str) -> None:
-    """Replace a configuration file in one step: at any moment, the old or the new text is there.
+    """Replace a configuration file in one step, so that it always has the old or the new text.
 
     Raises `FileError`.
     """

@@ -1,4 +1,4 @@
-"""The effective configuration: flags override variables, these the file, and it the defaults."""
+"""Load the configuration: flags override variables, which override the file, then defaults."""
 
 import difflib
 import json
@@ -33,7 +33,7 @@ class Settings:
     file: Path | None
     origins: Mapping[str, str]
     warnings: tuple[str, ...] = ()
-    """Sentences about environment variables that name no key."""
+    """Sentences about environment variables that are not keys."""
 
     def refuse(self, problems: Mapping[str, str]) -> None:
         """Raise `ConfigError` with each key's source and problem, if there are any."""
@@ -94,7 +94,7 @@ def load_settings(
 
 
 def _unknown_variables(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the variables that name no key, each with a sentence that says so."""
+    """Yield the variables that are not keys, each with a sentence that says so."""
     for name in names:
         keys = _keys_of(name)
         key = ".".join(keys)
@@ -103,7 +103,7 @@ def _unknown_variables(names: Iterable[str]) -> Iterator[tuple[str, str]]:
         reason = f"no key {key}{_suggestion(keys)}"
         if _accepts_any_key(keys):
             reason = f"no tool {keys[-1]} installed; there are {', '.join(_installed_tools())}"
-        yield name, f"{name} is passed over: there is {reason}"
+        yield name, f"{name} is ignored: there is {reason}"
 
 
 def _installed_tools() -> Sequence[str]:
@@ -117,7 +117,7 @@ def dotted_keys(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
     for key, value in tree.items():
         if isinstance(value, dict) and value:
             yield from dotted_keys(value, f"{prefix}{key}.")
-        elif prefix:  # an empty table is left out, an empty value is not
+        elif prefix:  # an empty table is skipped, an empty value is not
             yield f"{prefix}{key}", value
 
 
@@ -129,7 +129,7 @@ def read_file(path: Path) -> str:
         raise ConfigError(f"{path}: cannot be read ({error.strerror or error})") from error
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise ConfigError(f"{path}, line {line}: no TOML: {error}") from error
+        raise ConfigError(f"{path}, line {line}: not TOML: {error}") from error
 
 
 def parse_file(text: str, path: Path) -> tuple[Tree, dict[str, int]]:
@@ -140,21 +140,21 @@ def parse_file(text: str, path: Path) -> tuple[Tree, dict[str, int]]:
     try:
         tree = tomli.loads(text)
     except tomli.TOMLDecodeError as error:
-        defect = str(error).replace("Cannot overwrite a value", "a key is there twice")
+        defect = str(error).replace("Cannot overwrite a value", "a key occurs twice")
         if twice := _TABLE_TWICE.fullmatch(defect):  # tomli shows a Python tuple
             table = ".".join(re.findall(r"'([^']*)'", twice[1]))
             defect = (
-                f"the table [{table}] is there twice {twice[2]}: put the keys of the second"
+                f"the table [{table}] occurs twice {twice[2]}: put the keys of the second"
                 " into the first"
             )
-        raise ConfigError(f"{path}: no TOML: {defect}") from error
+        raise ConfigError(f"{path}: not TOML: {defect}") from error
     if tree.get("canon") == {}:  # earlier versions had this table, without keys
         del tree["canon"]
     return tree, _line_numbers(text)
 
 
 def _line_numbers(text: str) -> dict[str, int]:
-    """Return the line number of each table and key, which tomli does not give."""
+    """Return the line number of each table and key; tomli does not tell them."""
     table = ""
     lines: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
@@ -245,18 +245,18 @@ def _nested(keys: list[str], value: Any) -> Tree:
     return dict(value)
 
 
-def _merge(below: Tree, above: Tree) -> None:
-    for key, value in above.items():
-        if isinstance(value, dict) and isinstance(below.get(key), dict):
-            _merge(below[key], value)
+def _merge(merged: Tree, layer: Tree) -> None:
+    for key, value in layer.items():
+        if isinstance(value, dict) and isinstance(merged.get(key), dict):
+            _merge(merged[key], value)
         else:
-            below[key] = value
+            merged[key] = value
 
 
 def _error_texts(
     error: ValidationError, origins: Mapping[str, str], source: object, below: tuple[str, ...] = ()
 ) -> str:
-    """Return a sentence for each wrong key; none for a list that has a wrong item."""
+    """Return a sentence for each wrong key; for a list, only about its wrong items."""
     texts: dict[tuple[str, ...], str] = {}
     for detail in error.errors():
         path = (*below, *map(str, detail["loc"]))
@@ -318,7 +318,7 @@ _ALLOWED = {
     "tuple": "a list is allowed",
     "model": "a table of keys is allowed, such as [llm]",
 }
-"""What is allowed, by the type in pydantic's error name: `int_type`, `int_parsing`."""
+"""What is allowed, by the first word of pydantic's error type: `int_type`, `int_parsing`."""
 
 
 def _keys_beside(path: Sequence[str]) -> str:
@@ -330,11 +330,10 @@ def _keys_beside(path: Sequence[str]) -> str:
 
 
 def _suggestion(path: Sequence[str]) -> str:
-    """Return a suggestion for an unknown key in brackets; empty if no key is similar."""
-    if own := _section(path):
-        return (
-            f" (it is a section: did you mean '{'.'.join(path)}.{next(iter(own.model_fields))}'?)"
-        )
+    """Return a suggestion in brackets for an unknown key; empty if no key is similar."""
+    if section := _section(path):
+        key = ".".join((*path, next(iter(section.model_fields))))
+        return f" (it is a section: did you mean '{key}'?)"
     section = _section(path[:-1])
     close = difflib.get_close_matches(path[-1], section.model_fields, n=1) if section else []
     elsewhere = [key for key in _all_keys(Config) if key.rpartition(".")[2] == path[-1]]
