@@ -388,6 +388,6 @@ def test_a_worker_that_sees_another_file_as_the_store_does_not_work(tmp_path: Pa
     with pytest.raises(StoreError, match="need a store on PostgreSQL"):
         replace(setup, file=(0, 0)).open().__enter__()
     (tmp_path / "store.db").unlink()
-    with pytest.raises(StoreError, match="put it on PostgreSQL"):
+    with pytest.raises(StoreError, match="need a store on PostgreSQL"):
         setup.open().__enter__()
     assert not (tmp_path / "store.db").exists()
