@@ -121,6 +121,8 @@ def test_json_has_the_figures_with_queries_that_list_the_files(
     for row in (*figures["older_by_years"], *figures["states"], *figures["open"]):
         for figure in row["figures"].values():
             assert len(canon("ls", "--json", figure["query"]).lines) == figure["count"]
+    odd = canon("report", "--json", os.fsdecode(b"path:/music/\xff")).must_end(0).line
+    assert odd["files"] == {"count": 0, "query": 'path:"/music/\ufffd"'}
     part = canon("report", "--output=json", "--html", home / "part.html", "-state:decided").line
     assert part["files"] == {"count": 18, "query": "-state:decided"}
     (code, *_) = page_of(home / "part.html")("code")

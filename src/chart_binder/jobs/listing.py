@@ -188,12 +188,15 @@ class DecisionQuery:
 
 
 def query_text(query: DecisionQuery, *more: str) -> str:
-    """Return a query, and more terms, as one text that `read_query` reads as the same query."""
+    """Return a query, and more terms, as one text that `read_query` reads as the same query.
+
+    Bytes that are not UTF-8 become U+FFFD.
+    """
     return " ".join((*(_term_text(term) for term in query.terms), *more))
 
 
 def _term_text(term: QueryTerm) -> str:
-    value = term.text
+    value = path_text(term.text)
     if not re.fullmatch(r"[\w.,/~-]+", value):
         value = '"' + re.sub(r'(["\\])', r"\\\1", value) + '"'
     return f"{'-' if term.is_negated else ''}{term.key}:{value}"

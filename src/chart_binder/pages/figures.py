@@ -10,7 +10,6 @@ import tomli
 from markupsafe import Markup
 
 from chart_binder import __version__
-from chart_binder.files import path_text
 from chart_binder.jobs.library import (
     FILES,
     UNCERTAIN,
@@ -69,7 +68,7 @@ def report_page(figures: LibraryFigures, lists: FileLists, made_at: str) -> str:
 
 def list_call(query: str) -> str:
     """Return the command that lists all files of a query."""
-    return shlex.join(["canon", "ls", "--limit", "0", *([path_text(query)] if query else ())])
+    return shlex.join(["canon", "ls", "--limit", "0", *([query] if query else ())])
 
 
 def shown(name: str) -> str:

@@ -86,7 +86,7 @@ def _query(request: "Request") -> DecisionQuery:
 
 def _address(query: str, page: int = 1) -> str:
     more = {"page": page} if page > 1 else {}
-    return f"/library/files?{urlencode({'q': query, **more}, errors='surrogateescape')}"
+    return f"/library/files?{urlencode({'q': query, **more})}"
 
 
 def _page(template: str, **values: object) -> HTMLResponse:
