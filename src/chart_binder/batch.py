@@ -43,7 +43,7 @@ from chart_binder.jobs.batch.run import BatchRun, Items, OutcomeBuffer, TagWrite
 from chart_binder.jobs.batch.years import YearQueue
 from chart_binder.jobs.decision import WAITING_STATES, Decision, FileOutcome, State
 from chart_binder.jobs.drift import DriftCheck
-from chart_binder.jobs.gather import EvidenceSource, StoredEvidence
+from chart_binder.jobs.gather import EvidenceSource, StoredEvidence, TagReader, tags_or_error
 from chart_binder.jobs.journal import WritingRun, clean_folder, repair_journal
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
@@ -248,7 +248,7 @@ def run_batch(
         partial(library, [Path(path) for path in paths], options),
         config,
         options,
-        arguments=(*options.flags, *map(absolute_path, paths)),
+        run=new_run("batch", (*options.flags, *map(absolute_path, paths))),
         on_file=on_file,
         to_stop=to_stop,
         on_message=on_message,
@@ -304,19 +304,23 @@ def run_items(
     config: Config,
     options: BatchOptions,
     *,
-    arguments: tuple[str, ...],
+    run: RunRecord,
     on_file: Callable[[FileResult], None],
     to_stop: Callable[[], bool],
     on_message: Callable[[str], None],
+    read_tags: TagReader | None = None,
 ) -> BatchResult:
-    """Do what `run_batch` does for any `items`; `arguments` are stored with the run."""
-    options, run = _checked(options, config), new_run("batch", arguments)
+    """Do what `run_batch` does for any `items`, under a new `run`.
+
+    `read_tags` returns the tags by which files are looked up if these are not those in the files.
+    """
+    options = _checked(options, config)
     with open_store(store_url(config)) as store:
         versions = run_versions(config, run.id)
         refresh = _refresh(store, run, options, on_message)
-        setup = _setup(config, versions, options, refresh.since)
+        setup = _setup(config, versions, options, refresh.since, read_tags)
         worker = _worker(setup, store, options)
-        resume = _resume_check(store, config, options, versions, refresh.runs)
+        resume = _resume_check(store, config, options, versions, refresh.runs, read_tags)
         buffer = OutcomeBuffer(None if options.dry_run else store, run)
         years = YearQueue(config.batch.model_jobs, options.ask_seconds)
         with open_executor(setup, worker, options) as executor:
@@ -370,19 +374,26 @@ def _resume_check(
     options: BatchOptions,
     versions: RunVersions,
     runs: frozenset[str] = frozenset(),
+    read_tags: TagReader | None = None,
 ) -> ResumeCheck:
     only = options.only - {FileSelection.COMPILATIONS}
-    frozen, overruled = options.frozen, overrides(config)
-    return ResumeCheck(store, versions, overruled, only, options.refresh, runs, is_frozen=frozen)
+    overruled = overrides(config)
+    return ResumeCheck(
+        store, versions, overruled, only, options.refresh, runs, options.frozen, read_tags
+    )
 
 
 def _setup(
-    config: Config, versions: RunVersions, options: BatchOptions, since: float = 0.0
+    config: Config,
+    versions: RunVersions,
+    options: BatchOptions,
+    since: float = 0.0,
+    read_tags: TagReader | None = None,
 ) -> "WorkerSetup":
     """Return what a process needs for a run, with the result of the model's last exam."""
-    can_read = reads_prose(config.llm)
+    can_read, reader = reads_prose(config.llm), read_tags or tags_or_error
     frozen, dry = options.frozen, options.dry_run
-    return WorkerSetup(config, versions, since, frozen, dry, reads_prose=can_read)
+    return WorkerSetup(config, versions, since, frozen, dry, reads_prose=can_read, read_tags=reader)
 
 
 def drift_check(store: "Store", config: Config) -> DriftCheck:
@@ -515,6 +526,7 @@ class WorkerSetup:
     is_dry: bool = False
     file: tuple[int, int] | None = None
     reads_prose: bool = True
+    read_tags: TagReader = tags_or_error
 
     def worker(self, store: "Store") -> Worker:
         """Return a worker with an open store. Raises `PluginError` and `ConfigError`."""
@@ -523,7 +535,7 @@ class WorkerSetup:
         evidence: EvidenceSource = (
             StoredEvidence(store)
             if self.is_frozen
-            else musicbrainz_evidence(config, store, self.since)
+            else musicbrainz_evidence(config, store, self.since, self.read_tags)
         )
         model = rules_and_model(config, record=record, can_read=self.reads_prose)
         return Worker(with_store(model, config, store, self.versions, evidence))

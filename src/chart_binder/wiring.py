@@ -21,7 +21,13 @@ from chart_binder.errors import CanonError, LookupFailedError, NothingFoundError
 from chart_binder.files import absolute_path, path_text
 from chart_binder.jobs import pipeline as stages
 from chart_binder.jobs.decision import EXIT_STATUS, Decision
-from chart_binder.jobs.gather import EvidenceSource, MusicBrainzEvidence, SiblingNeed
+from chart_binder.jobs.gather import (
+    EvidenceSource,
+    MusicBrainzEvidence,
+    SiblingNeed,
+    TagReader,
+    tags_or_error,
+)
 from chart_binder.jobs.pipeline import OverrideLookup, Pipeline
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
@@ -210,10 +216,12 @@ def _links_of(config: Config, groups: Sequence[ReleaseGroupId]) -> tuple["Link",
         return client.links_of(groups)
 
 
-def musicbrainz_evidence(config: Config, store: "Store", since: float = 0.0) -> MusicBrainzEvidence:
+def musicbrainz_evidence(
+    config: Config, store: "Store", since: float = 0.0, read_tags: TagReader = tags_or_error
+) -> MusicBrainzEvidence:
     """Return MusicBrainz as a source of evidence, without answers from before `since`."""
     need = SiblingNeed(config.musicbrainz.siblings, config.rules)
-    return MusicBrainzEvidence(musicbrainz_source(config, store, since), need)
+    return MusicBrainzEvidence(musicbrainz_source(config, store, since), need, read_tags)
 
 
 def release_lookup(config: Config, store: "Store") -> "ReleaseLookup":

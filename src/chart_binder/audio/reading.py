@@ -89,7 +89,7 @@ def read_tags(path: Path) -> TrackTags:
         original_date=next(chain(texts("original_date"), texts("original_year")), None),
         duration_ms=duration,
         is_compilation=next(texts("compilation"), "0").strip("0") != "",
-        isrcs=_isrcs(texts("isrcs")),
+        isrcs=isrcs_in(texts("isrcs")),
         recording_mbid=_mbid(texts("recording_mbid"), "recording", path),
         release_mbid=_mbid(texts("release_mbid"), "release", path),
         release_group_mbid=_mbid(texts("release_group_mbid"), "release group", path),
@@ -188,7 +188,8 @@ def _joined(texts: Iterable[str]) -> str | None:
     return _NAME_SEPARATOR.join(dict.fromkeys(texts)) or None
 
 
-def _isrcs(texts: Iterable[str]) -> tuple[str, ...]:
+def isrcs_in(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the ISRCs in texts, without separators and duplicates."""
     codes = (code for text in texts for code in _ISRC.findall(text.upper()))
     return tuple(dict.fromkeys(code.replace("-", "").replace(" ", "") for code in codes))
 

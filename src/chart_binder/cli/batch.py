@@ -42,6 +42,7 @@ from chart_binder.jobs.batch.items import (
 from chart_binder.jobs.batch.report import BatchTally, metrics_json, prometheus_text
 from chart_binder.jobs.batch.resume import FileSelection
 from chart_binder.jobs.batch.run import Items, on_error
+from chart_binder.jobs.stored_decisions import new_run
 
 if TYPE_CHECKING:
     from chart_binder.batch import BatchResult, FileResult
@@ -343,7 +344,7 @@ def _run(
             items,
             session.config,
             wanted,
-            arguments=options.command_line(),
+            run=new_run("batch", options.command_line()),
             on_file=finish,
             to_stop=is_to_stop,
             on_message=lambda line: output.print_notes([line]),

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 EvidenceLookup: TypeAlias = Callable[[Path], EvidenceBundle]
+TagReader: TypeAlias = Callable[[Path], TrackTags | CanonError]
+"""Returns the tags by which a file is looked up, or why it cannot be."""
 MAX_FAILED_LOOKUPS = 3
 """After so many failed look-ups in a row, each with its own retries, no more are made."""
 NOT_NEEDED = "not looked up: the rules need none"
@@ -125,6 +127,7 @@ class MusicBrainzEvidence:
 
     source: "Source"
     need: SiblingNeed
+    read_tags: TagReader = tags_or_error
 
     @property
     def requests(self) -> int:
@@ -137,7 +140,7 @@ class MusicBrainzEvidence:
 
     def of(self, paths: Sequence[Path]) -> EvidenceLookup:
         """Read the tags of all files, and return a look-up for each; they share requests."""
-        tags_of = {path: tags_or_error(path) for path in paths}
+        tags_of = {path: self.read_tags(path) for path in paths}
         album = [tags for tags in tags_of.values() if isinstance(tags, TrackTags)]
         together = cache(lambda: self.source.together(album))
 

@@ -15,12 +15,14 @@ import msgspec
 
 from chart_binder.audio.reading import read_tags
 from chart_binder.domain import records
-from chart_binder.domain.tags import artifact_of
+from chart_binder.domain.evidence import Artifact
+from chart_binder.domain.tags import TrackTags, artifact_of
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.errors import INTERRUPTED, AudioError, DamagedRecordError
 from chart_binder.files import quoted
 from chart_binder.jobs import stored_decisions
 from chart_binder.jobs.decision import Decision, FileOutcome, State, year_of
+from chart_binder.jobs.gather import TagReader
 from chart_binder.jobs.pipeline import override_for
 from chart_binder.jobs.write import identity_change
 from chart_binder.llm.result import FAILED_SERVICE, AdjudicationResult, Outcome
@@ -40,6 +42,13 @@ _OPTIONS_WITHOUT_EFFECT = frozenset({
 """Options that change neither which files are decided nor the evidence for them."""
 
 
+_IDENTITY = (
+    "recording_mbid", "release_mbid", "release_group_mbid", "artist_mbid",
+    "isrc", "artist", "title",
+)  # fmt: skip
+"""The tags by which a recording is looked up."""
+
+
 class FileSelection(StrEnum):
     """What `--only` selects: files by the state of their last decision, or files of collections."""
 
@@ -56,7 +65,8 @@ class ResumeCheck:
     """Tells which files to decide: by default those without a decision, or with an outdated one.
 
     `refresh` adds decided files, unless one of `runs` decided them. `is_frozen` leaves out files
-    without stored evidence for which no recording was found. Raises `StoreError`.
+    without stored evidence for which no recording was found. If tags come from elsewhere than the
+    files, `read_tags` returns them. Raises `StoreError`.
     """
 
     store: "Store"
@@ -66,6 +76,7 @@ class ResumeCheck:
     refresh: bool = False
     runs: frozenset[str] = frozenset()
     is_frozen: bool = False
+    read_tags: TagReader | None = None
 
     def check(self, paths: Sequence[Path]) -> Iterator[tuple[Path, bool, FileOutcome | None]]:
         """Yield for each file whether to decide it, and the outcome of those that are resumed."""
@@ -115,13 +126,21 @@ class ResumeCheck:
                 record.decided_by in ("rules", "override")
                 or record.adjudicator == (self.versions.adjudicator or record.adjudicator)
             )
-            and _is_same_file(self.store, path, record)
+            and self._is_same_file(path, record)
         )
         if not is_valid:
             return None
         decision = stored_decisions.read_decision(record)
         is_final = decision.state is not State.UNDECIDED or is_answer(decision.adjudication)
         return decision if is_final and self._agrees_with_overrides(record, decision) else None
+
+    def _is_same_file(self, path: Path, record: records.DecisionRecord) -> bool:
+        """Return whether a file, or its tags from elsewhere, name the same recording as before."""
+        if self.read_tags is None:
+            return _is_same_file(self.store, path, record)
+        tags = self.read_tags(path)
+        before = _identity(stored_decisions.stored_artifact(record))
+        return isinstance(tags, TrackTags) and _identity(artifact_of(tags)) == before
 
     def _has_no_evidence(self, record: records.DecisionRecord) -> bool:
         """Return whether a frozen batch can do nothing, because no evidence was ever stored."""
@@ -143,6 +162,11 @@ class ResumeCheck:
             override = override_for(bundle, overrides) if bundle else None
         followed = decision.overruled_at
         return followed == override.set_at_utc if override else not followed
+
+
+def _identity(artifact: Artifact | None) -> tuple[str | None, ...]:
+    tags = (artifact and artifact.tags) or {}
+    return tuple(map(tags.get, _IDENTITY))
 
 
 def _tagged_year(path: Path, record: records.DecisionRecord) -> int | None:
