@@ -38,6 +38,15 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def crowded(report: Path) -> Path:
+    """The same report of many more files: each number has five or six digits."""
+    text = re.sub(r">(\d+)</a>", lambda found: f">{int(found[1]) * 4321:,}</a>", report.read_text())
+    page = report.with_name("crowded.html")
+    page.write_text(text, "utf-8")
+    return page
+
+
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with playwright.sync_playwright() as play:
         browser = play.chromium.launch(executable_path=CHROMIUM)
@@ -58,7 +67,7 @@ def page(request: pytest.FixtureRequest, browser: Any, report: Path) -> Iterator
     assert problems == []
 
 
-def test_the_page_fits_and_every_label_is_inside(page: Any) -> None:
+def test_the_page_fits_and_every_label_is_inside(page: Any, crowded: Path) -> None:
     width = page.viewport_size["width"]
     assert page.evaluate("document.scrollingElement.scrollWidth") <= width
     boxes = page.evaluate(BOXES, "svg text")
@@ -67,6 +76,8 @@ def test_the_page_fits_and_every_label_is_inside(page: Any) -> None:
     labels = page.evaluate(BOXES, "#older_by_decade ~ .plot .label")
     assert len(labels) > 3
     assert all(left[1] < right[0] for left, right in pairwise(labels)), "none covers another"
+    page.goto(crowded.as_uri())
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
 
 
 def test_a_number_and_a_bar_open_the_list_of_their_files(page: Any) -> None:
