@@ -313,7 +313,7 @@ def test_review_lists_the_queue_with_any_options_and_paths(canon: Canon, home: P
     listed = canon("review", "list", "--json").must_end(3).out
     for words in (("--json",), ("--output", "json"), ("--state=undecided", "--json")):
         assert canon("review", *words).must_end(3).out == listed
-    canon("review", "-q").must_end(3, "1 to look at")
+    canon("review", "-q").must_end(3, "1 case needs you")
     canon("review", song, "--json").must_end(3, listed.strip())
     canon("review", "no-such-command").must_end(2, "No such command")
 

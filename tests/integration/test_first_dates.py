@@ -211,7 +211,7 @@ def test_the_date_of_a_group_without_the_song_counts_if_a_person_says_so(
     canon: Canon, song: Path, alone: dict[str, str]
 ) -> None:
     group = ("override", "set", song, f"--crg={OTHER}")
-    canon(*group, **alone).must_end(0, "no track of it has the title: --first 1973-03-01")
+    canon(*group, **alone).must_end(0, "it has no track of this title; --first 1973-03-01")
     assert first_of(canon, song, **alone)["date"] == "2004"
     canon("override", "set", song, "--first=1973-03-01", **alone).must_end(0)
     now = first_of(canon, song, **alone)
@@ -303,7 +303,7 @@ def test_review_takes_a_date_a_record_and_a_recording(
 ) -> None:
     for named, said in (
         ((), "say what is right"), (("--there", "--first=1975"), "are about CANDIDATE"),
-        ((OPERA, "--there", "--first=1970"), "both say the date"),
+        ((OPERA, "--there", "--first=1970"), "both give the date"),
         (("C1.R1", "--rr=C2.R1"), "C1.R1 and --rr C2.R1 are two releases"),
         (("--first=2999",), "in the future"),
     ):  # fmt: skip

@@ -122,7 +122,7 @@ def test_a_sample_is_judged_with_keys_and_goes_on(
         terminal.press(
             ("x", "no such key"), ("?", "w  wrong: one of them is not"),
             ("r", "stored: right"), ("b", "taken back"),
-            ("w", "stored: wrong"), ("q", "not judged so far"),
+            ("w", "stored: wrong"), ("q", "left to judge"),
         )  # fmt: skip
         assert terminal.ended() == 3
     with walking(home, environment, "audit") as terminal:
@@ -135,7 +135,7 @@ def test_a_sample_is_judged_with_keys_and_goes_on(
     report = canon("audit", "--report").must_end(0)
     assert "all 1 1 0 50.0% 9.5% to 90.5%" in " ".join(report.out.split())
     assert canon("audit", "--output=json").line["all"]["wrong"] == 1
-    for size, status, said in (((), 0, "all"), (("--sample=3",), 3, "1 of the sample not judged")):
+    for size, status, said in (((), 0, "all"), (("--sample=3",), 3, "1 of the sample left")):
         canon("audit", "--report", "state:decided,undecided", *size).must_end(status, said)
     assert canon("review", "list", "--output=json").lines, "the queue is as it was"
 

@@ -220,7 +220,7 @@ def test_a_track_that_was_not_found_gets_the_release_date_alone(
         3, "1 of them without a new date"
     )
     assert as_seen(files)["Navidrome"] == 1
-    canon("review", "list").must_end(3, "1 to look at")
+    canon("review", "list").must_end(3, "1 case needs you")
     canon("undo").must_end(0)
 
 
@@ -324,7 +324,7 @@ def test_unwritten_files_wait_in_review(canon: Canon, home: Path, world: dict[st
     canon("write", home / "music").must_end(3)  # shows, and keeps nothing
     assert canon("review", "list", "--output=json").must_end(3).out.count("not written") == 0
     canon("write", home / "music", "--apply").must_end(3)
-    told = "2 to look at; 8 files not written"
+    told = "2 cases need you; 8 files not written"
     shown = canon("review", "list").must_end(3, told, "8 files: skipped because Navidrome")
     assert shown.out.count(str(home)) == 1 + 3  # the folder of two, and three of the eight
     lines = canon("review", "list", "--output=json").lines
@@ -334,9 +334,9 @@ def test_unwritten_files_wait_in_review(canon: Canon, home: Path, world: dict[st
     canon("decide", files[0], **world)
     files[1].unlink()
     canon("write", home / "music", "--policy=note", "--apply").must_end(3)
-    canon("review", "list").must_end(3, "2 to look at\n")
+    canon("review", "list").must_end(3, "2 cases need you\n")
     canon("batch", home / "music", "--write", **world).must_end(3)
-    canon("review", "list").must_end(3, "2 to look at; 7 files not written")
+    canon("review", "list").must_end(3, "2 cases need you; 7 files not written")
 
 
 def test_the_screen_of_a_split_album(canon: Canon, home: Path, world: dict[str, str]) -> None:

@@ -97,11 +97,11 @@ def test_open_cases_are_listed_by_folder_and_state(canon: Canon, open_song: Path
     open_song.rename(open_song.with_name("moved.flac"))
     folder, gone = open_song.parent, open_song.with_name("gone")
     for argument, status, told in (
-        (folder, 3, "the file is gone: keep takes it out"),
+        (folder, 3, "the file is gone: `canon review keep` takes it out"),
         ("--state=review", 0, ""),
         (gone, 1, "no such file"),
-        ("--state=undecided,unmatched", 3, "1 to look at"),
-        ("--state=undecided", 3, "1 to look at"),
+        ("--state=undecided,unmatched", 3, "1 case needs you"),
+        ("--state=undecided", 3, "1 case needs you"),
         (
             "--state=decided",
             2,
@@ -155,7 +155,7 @@ def test_a_decision_by_a_removed_override_waits_again(canon: Canon, open_song: P
     again = f"to be decided again: {open_song}"
     canon("override", "remove", RECORDING).must_end(0, again)
     for shown in (canon("review", "show", open_song), canon("review", "list")):
-        shown.must_end(3, "the override that decided it was removed")
+        shown.must_end(3, "the override that decided it has been removed")
     assert decided(canon, open_song)["state"] == "undecided"
     assert waiting(canon) == ["song.flac"]
 

@@ -164,7 +164,7 @@ def test_a_proposed_year_waits_beside_open_cases_and_is_accepted(canon: Canon, h
         assert "proposed" not in canon("batch", home, "--ask-years", **settings).must_end(0).out
         canon("ls", "state:review,undecided").must_end(0)
         nothing = canon("review", "list", "--state=review,undecided").must_end(0)
-        assert nothing.out == "nothing to look at\n"
+        assert nothing.out == "nothing needs you\n"
         told = "the group is decided, and a first date is proposed: 1977-10-07"
         assert told in " ".join(canon("review", "list").must_end(3, "(and 1 more)").out.split())
         line = canon("review", "list", "--state=year", "--output=json").must_end(3).line
@@ -254,7 +254,7 @@ def test_a_rejected_year_leaves_the_queue_and_the_decision(canon: Canon, home: P
     with proposing(bundle) as (settings, _):
         canon("decide", file, **settings).must_end(0)
     canon("review", "reject", file, "--reason=another song").must_end(0)
-    assert canon("review", "list").must_end(0).out == "nothing to look at\n"
+    assert canon("review", "list").must_end(0).out == "nothing needs you\n"
     canon("write", file, "--best-known", "--apply").must_end(0, "not certain: 1981?")
 
 

@@ -34,12 +34,12 @@ _SAMPLE = 50
 _VERDICTS = {"r": AuditVerdict.RIGHT, "w": AuditVerdict.WRONG, "u": AuditVerdict.UNSURE}
 _KEYS = "r right, w wrong, u unsure, s skip, b back, q quit, ? keys"
 _EXPLAINED = (
-    "r  right: release group and first release are as they should be",
-    "w  wrong: one of them is not",
+    "r  right: the release group and the first release are correct",
+    "w  wrong: one of them is not correct",
     "u  unsure: you cannot tell; it counts as neither",
-    "s  skip: the same command asks about it again",
+    "s  skip: the same command will ask about it again",
     "b  back: take back the verdict before this one, and ask again",
-    "q  quit: every verdict is stored, and the same command goes on",
+    "q  quit: every verdict is stored, and the same command continues",
 )
 
 _NEGATED = re.compile(r"-(?=[A-Za-z]+:\S)")
@@ -75,11 +75,11 @@ query_argument = click.argument(
 
 def _sample_options(default: str = "") -> Callable[[Command], Command]:
     """Return the options that draw a sample; `default` is its size, for the help."""
-    about = f"Draw this many at random{default}; with --by rule, of each rule."
+    about = f"Draw this many at random{default}; with --by rule, this many of each rule."
     return options.together(
         options.option("--sample N", about, into="size", type=click.IntRange(1)),
-        options.option("--by", "With --sample: of each rule.", type=click.Choice(["rule"])),
-        options.option("--seed N", "Another number: another sample.", type=int, default=0),
+        options.option("--by", "With --sample: draw from each rule.", type=click.Choice(["rule"])),
+        options.option("--seed N", "Another number draws another sample.", type=int, default=0),
     )
 
 
@@ -91,7 +91,7 @@ def _sample_options(default: str = "") -> Callable[[Command], Command]:
     into="form",
     type=click.Choice(["list", "csv", "jsonl"]),
 )
-@options.flag("-0", "--print0", "Print paths alone, each ended by NUL.")
+@options.flag("-0", "--print0", "Print only paths, each followed by NUL.")
 @options.option("--limit N", "List at most this many; 0 for all.", type=click.IntRange(0))
 @_sample_options()
 @options.pass_session
@@ -107,25 +107,26 @@ def ls(
 ) -> int:
     """List the current decisions that match a QUERY, or all of them.
 
-    A QUERY is words and terms: `state:review year:1977..1979 artist:queen`. The keys are state,
-    rule, by, artist, title, album (the file's), group (the canonical one's title), year and decade
-    (of the first release), certain (yes, no), older (years before the year in the tags), question,
-    cause, path, text. `-state:decided` is all but that. See docs/library.md.
+    A QUERY has words and terms, such as `state:review year:1977..1979 artist:queen`. The keys are
+    state, rule, by, artist, title, album (of the file), group (the title of the canonical release
+    group), year and decade (of the first release), certain (yes, no), older (years before the year
+    in the tags), question, cause, path and text. `-state:decided` excludes decided files. See
+    docs/library.md.
 
-    On a terminal it is a list by album: first release, artist and title, the record, the state; at
-    most 50 tracks, with -v each with its file, rule and reason. In a pipe, tabs separate columns.
+    On a terminal, at most 50 tracks are listed by album: first release, artist and title, record,
+    state; with -v also file, rule and reason. In a pipe, tabs separate the columns.
 
-    Exit status: 0, 1 a record of the store is damaged, 2 bad usage.
+    Exit status: 0 success, 1 a record of the store is damaged, 2 bad usage.
     """
     if print0 and (form or session.as_json):
-        raise UsageError("--print0 prints paths alone: leave out --format and --output json")
+        raise UsageError("--print0 prints only paths: leave out --format and --output json")
     if by and size is None:
         raise UsageError("--by rule goes with --sample N")
     skipped = output.SkippedRecords()
     form = "paths" if print0 else "jsonl" if session.as_json else form or "list"
-    wanted = listing.read_query(query)
+    parsed_query = listing.read_query(query)
     with session.open_store() as store:
-        rows = listing.listing(store, wanted, skipped.decision)
+        rows = listing.listing(store, parsed_query, skipped.decision)
         if size is not None:
             rows = iter(listing.sample(rows, size, seed, is_by_rule=by is not None))
         if form == "list" and sys.stdout.isatty():
@@ -181,13 +182,13 @@ def _print(form: str, rows: Iterable[listing.ListedDecision]) -> None:
 @options.flag("--dry-run", "Only say how many files would be forgotten.")
 @options.pass_session
 def forget(session: options.Session, paths: tuple[str, ...], *, dry_run: bool) -> int:
-    """Forget files, or all files below folders, also if they are gone; --dry-run previews it.
+    """Forget files, or all files below folders, even if they no longer exist.
 
-    Their decisions and verdicts are deleted at once, without a question. The files stay as they
-    are, and so does the journal of what was written to them: `canon undo` works.
+    Their decisions and verdicts are deleted at once, without a question; --dry-run previews it. The
+    files stay as they are. So does the journal of what was written to them, and `canon undo` works.
     `canon ls -0 QUERY | canon forget -` forgets what a query lists.
 
-    Exit status: 0, or 2 bad usage.
+    Exit status: 0 success, or 2 bad usage.
     """
     named = [path_bytes(path) for path in options.named_paths(paths)]
     if dry_run:
@@ -210,7 +211,7 @@ def forget(session: options.Session, paths: tuple[str, ...], *, dry_run: bool) -
 @query_argument
 @_sample_options(f" ({_SAMPLE})")
 @options.flag(
-    "--report", "Ask nothing: print the shares of errors in all that was judged, or in --sample N."
+    "--report", "Ask nothing: print the shares of errors in all judged decisions, or in --sample N."
 )
 @options.pass_session
 def audit(
@@ -224,11 +225,11 @@ def audit(
 ) -> int:
     """Judge a sample of the decisions that match a QUERY (see `canon ls`), with single keys.
 
-    r right, w wrong, u unsure, s skip, b back (takes the last verdict back), q quit. Each verdict
-    is stored at once, and the same call goes on. It measures how often decisions are wrong, and
-    changes none of them (`canon review` does). At the end the share of errors is printed by rule,
-    with its 95% confidence interval (Wilson's). Only files in state `decided` are drawn, unless the
-    QUERY names a state.
+    The keys: r right, w wrong, u unsure, s skip, b back (takes the last verdict back), q quit. Each
+    verdict is stored at once, and the same call continues. An audit measures how often decisions
+    are wrong, and changes none of them (`canon review` does). At the end it prints the share of
+    errors of each rule with its 95% confidence interval (Wilson's). Only files in state `decided`
+    are drawn, unless the QUERY names a state.
 
     Exit status: 0 the sample is judged, 3 some of it is left, 1 a record of the store is damaged, 2
     bad usage.
@@ -236,14 +237,14 @@ def audit(
     asks = not (report or session.as_json)
     if asks and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("audit asks questions, so it needs a terminal; --report does not")
-    wanted = listing.read_query(query)
-    if not any(term.key == "state" for term in wanted.terms):
-        wanted = listing.DecisionQuery(
-            (*wanted.terms, *listing.read_query(["state:decided"]).terms)
+    parsed_query = listing.read_query(query)
+    if not any(term.key == "state" for term in parsed_query.terms):
+        parsed_query = listing.DecisionQuery(
+            (*parsed_query.terms, *listing.read_query(["state:decided"]).terms)
         )
     skipped = output.SkippedRecords()
     with session.open_store() as store:
-        rows = listing.listing(store, wanted, skipped.decision)
+        rows = listing.listing(store, parsed_query, skipped.decision)
         if asks or by or size:
             drawn = listing.sample(rows, size or _SAMPLE, seed, is_by_rule=by is not None)
         else:
@@ -302,7 +303,7 @@ def _read_audit_key(has_case: bool) -> str:
 @query_argument
 @options.option(
     "--format",
-    "M3U8, or a smart playlist of Navidrome; the default depends on the name of FILE.",
+    "M3U8, or a smart playlist of Navidrome; by default as the suffix of FILE says.",
     into="form",
     type=click.Choice(["m3u", "nsp"]),
 )
@@ -314,48 +315,53 @@ def playlist(
     """Write a playlist of the files that match a QUERY (see `canon ls`), by first release.
 
     Files without a first release are left out; `certain:yes` also leaves out uncertain years. A
-    smart playlist (.nsp) has conditions instead of files, which Navidrome compares with the tags
-    that `canon write` writes; it knows artist, title, album, year and decade.
+    smart playlist (.nsp) has conditions on artist, title, album, year and decade instead of files;
+    Navidrome compares them with the tags that `canon write` writes.
 
-    Exit status: 0, 1 nothing matches, a name does not fit or a record of the store is damaged, 2
-    bad usage.
+    Exit status: 0 success, 1 nothing matches, a name cannot be listed or a record of the store is
+    damaged, 2 bad usage.
     """
     options.refuse_json(session, "a playlist", "canon ls --json")
-    wanted = listing.read_query(query)
+    parsed_query = listing.read_query(query)
     if out is not None:
         options.refuse_audio_file("--out", out)
     form = form or (_form_of(out) if out else "m3u")
     if form == "nsp":
         stem = Path(out).stem if out else " ".join(query) or "by first release"
-        conditions = listing.smart_playlist(wanted, path_text(stem))
+        conditions = listing.smart_playlist(parsed_query, path_text(stem))
         text = json.dumps(conditions, ensure_ascii=False, indent=2)
         output.write_file(out, f"{text}\n".encode())
         if out is not None:
             output.print_notes([f"smart playlist {path_text(out)}: its player chooses the files"])
         return 0
-    return _write_m3u(session, wanted, out)
+    return _write_m3u(session, parsed_query, out)
 
 
-def _write_m3u(session: options.Session, wanted: listing.DecisionQuery, out: str | None) -> int:
+def _write_m3u(
+    session: options.Session, parsed_query: listing.DecisionQuery, out: str | None
+) -> int:
     skipped = output.SkippedRecords()
     with session.open_store() as store:
-        every = list(listing.listing(store, wanted, skipped.decision))
-    dated = listing.by_first_release(every)
-    there = [row for row in dated if not row.is_gone]
-    rows = [row for row in there if listing.fits_m3u(row)]
-    for row in there:
+        matches = list(listing.listing(store, parsed_query, skipped.decision))
+    dated = listing.by_first_release(matches)
+    existing = [row for row in dated if not row.is_gone]
+    rows = [row for row in existing if listing.fits_m3u(row)]
+    for row in existing:
         if not listing.fits_m3u(row):
             skipped.record(f"{row.path!r}: an M3U8 file cannot hold this name: rename the file")
     if not rows:
         output.print_notes(["no playlist was written: no file with a first release matches"])
-        output.print_next("" if every else "canon ls")
+        output.print_next("" if matches else "canon ls")
         return 1
     output.write_file(out, "".join(f"{line}\n" for line in listing.m3u_lines(rows)).encode())
     uncertain = sum(not row.decision.first_release.year_certain for row in rows)  # type: ignore[union-attr]
     parts = [f"{f'{path_text(out)}: ' if out else ''}{counted(len(rows), 'file')} by first release"]
     if uncertain:
         parts.append(f"{uncertain:,} of them of an uncertain year (certain:yes leaves them out)")
-    left_out = {"without a first release": len(every) - len(dated), "gone": len(dated) - len(there)}
+    left_out = {
+        "without a first release": len(matches) - len(dated),
+        "gone": len(dated) - len(existing),
+    }
     parts += [f"{count:,} {reason} left out" for reason, count in left_out.items() if count]
     output.print_notes([", ".join(parts)])
     return skipped.status
@@ -491,9 +497,9 @@ def row_lines(row: listing.ListedDecision) -> Iterator[str]:
 def report_lines(report: listing.AuditReport) -> Iterator[str]:
     """Yield how much of the sample is left, and the shares of errors as a table."""
     if report.left:
-        yield f"{report.left} of the sample not judged so far"
+        yield f"{report.left} of the sample left to judge"
     if not report.rules:
-        yield "no decision was judged so far"
+        yield "no decision has been judged yet"
         return
     head = ("rule", "right", "wrong", "unsure", "errors", "95% interval")
     yield from output.table([head, *map(_error_cells, (*report.rules, report.total))])

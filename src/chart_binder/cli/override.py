@@ -1,4 +1,4 @@
-"""`canon override`: what a person says about a recording, and the records that it names."""
+"""`canon override`: set, list and remove what a person decides about recordings."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -71,10 +71,11 @@ answer_options = options.together(
     ),
 )
 check_options = options.together(
-    options.flag("--yes", "Store what was looked up at MusicBrainz without a question."),
+    options.flag("--yes", "Store records that were looked up at MusicBrainz without asking."),
     options.flag(
         "--force",
-        "Also if the group seems to be other music, or the release seems to be of another group.",
+        "Store even a group that seems to be other music, or a release that seems to be of another"
+        " group.",
     ),
 )
 
@@ -102,14 +103,14 @@ def confirm(records: Sequence[NamedRecord], problem: str | None) -> None:
 
 
 _dry_option = options.flag(
-    "--dry-run", "is_dry", "Only show what would be done; store at most what was looked up."
+    "--dry-run", "is_dry", "Show what would be done, and store only what was looked up."
 )
 _SUBJECT = click.argument("name", metavar="PATH_OR_ID", type=options.PATH_OR_ID)
 
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """The recording or evidence of a path or id, or both."""
+    """The recording that a path or an id names, or its evidence, or both."""
 
     recording: RecordingId | None
     bundle: EvidenceBundle | None
@@ -118,16 +119,16 @@ class _Subject:
 
 @options.group("override")
 def override() -> None:
-    """Set the record or date of a recording; the rules follow it."""
+    """Set the record or date of a recording yourself; this precedes the rules."""
 
 
 @override.command("set")
 @_SUBJECT
 @mbid_option(
-    "--crg", "The release group it belongs to: `canon review show` has the ids.", "release-group"
+    "--crg", "The release group it belongs to; `canon review show` has the ids.", "release-group"
 )
 @mbid_option("--rr", "The release of that group; by default the rules choose one.", "release")
-@options.option("--reason", "Why, in your words: shown with the decision.", default="")
+@options.option("--reason", "Your reason, which is shown with the decision.", default="")
 @answer_options
 @check_options
 @_dry_option
@@ -142,19 +143,19 @@ def set_override(
     is_dry: bool,
     **answers: str | None,
 ) -> None:
-    """Say where a recording belongs, when it first came out, or which recording is the same.
+    """Set the record, the first date, or another recording of the same performance.
 
     PATH_OR_ID is an audio file, an evidence bundle (.json), or the id of a recording or a decision.
-    An earlier override stays where this one says nothing. Ids of MusicBrainz may be bare or the
-    addresses of pages; `review`, `write` and `drift` show the ids of decisions.
+    What an earlier override says stays, unless you set it anew. Ids of MusicBrainz may be bare or
+    the addresses of pages; `review`, `write` and `drift` show the ids of decisions.
 
-    What the evidence lacks is looked up at MusicBrainz and shown; on a terminal you are asked to
-    confirm it. Without --force a recording by another artist is refused, and so is a release group
-    of which neither artist nor title fits, or a release of another group.
+    A record that the evidence lacks is looked up at MusicBrainz and shown; on a terminal you are
+    asked to confirm it. Only with --force can you set a recording by another artist, a release
+    group whose artist and title both do not match, or a release of another group.
 
-    You are also asked about a date later than that of a listed release; --yes or --force stores it.
-    A group that the evidence lacks is read from MusicBrainz, and its track of the song counts with
-    its dates. If it has no such track, its date does not count without --first.
+    You are also asked to confirm a date that is later than a listed release; --yes or --force
+    stores it. If the evidence lacks a release group, its track of the song counts with its dates.
+    If it has no such track, its date does not count without --first.
 
     Exit status: 0 the override is stored; 1 no recording was found, an id does not fit, or the same
     recording cannot be looked up; 2 PATH_OR_ID is neither a file nor an id, or a date is not valid.
@@ -163,7 +164,7 @@ def set_override(
     if not (crg or any(answers.values())):
         raise UsageError("say what is right: --crg ID (its record), --first DATE or --same-as ID")
     if rr and not crg:
-        raise UsageError("--rr names a release of what --crg names: give both")
+        raise UsageError("--rr names a release of the group that --crg names: give both")
     if is_dry:
         session.create_no_store()
     subject = _subject_of_decision(session, name) or _look_up(
@@ -209,7 +210,10 @@ def _override_for(
     elif not record.amending(session.overrides.get(recording)).first_date and (
         date := date_of_new_group(lookups, bundle, named)
     ):
-        notes = (*notes, f"no track of it has the title: --first {date} says it came out there")
+        notes = (
+            *notes,
+            f"it has no track of this title; --first {date} says it came out there",
+        )
     return record, (*notes, *overrides.unknown_ids(bundle, record))
 
 
@@ -228,10 +232,10 @@ def _save(
     before = session.overrides.get(new.recording_mbid)
     new = new.amending(before)
     with session.open_store() as store:
-        again = [*overrides.to_decide_again(store, new)]
+        to_decide = [*overrides.to_decide_again(store, new)]
         if not is_dry:
             store.overrides.put(new)
-    notes = (*subject.notes, *notes, *overrides.unchanged_parts(new, before), *again)
+    notes = (*subject.notes, *notes, *overrides.unchanged_parts(new, before), *to_decide)
     lines = ["not stored: --dry-run" if is_dry else "stored:"]
     lines += override_lines(new, overrides.OverrideEffect(bundle=subject.bundle))
     if before:
@@ -239,7 +243,7 @@ def _save(
     lines += output.labelled_list("note", notes)
     fields = {"in_place_of": before, "notes": notes, "dry_run": is_dry}
     session.show(msgspec.to_builtins(new) | fields, lines)
-    return bool(again) and not is_dry
+    return bool(to_decide) and not is_dry
 
 
 @override.command("list")
@@ -248,12 +252,12 @@ def _save(
 def list_overrides(session: options.Session, name: str | None) -> None:
     """Print every override, the oldest first, or the one for a file or an id.
 
-    Names come from the stored evidence; the files are the decided ones that it applies to.
+    Names come from the stored evidence; only decided files are listed.
 
-    Exit status: 0, 1 there is no such override, 2 PATH_OR_ID is neither a file nor an id.
+    Exit status: 0 success, 1 there is no such override, 2 PATH_OR_ID is neither a file nor an id.
     """
-    all_kept = session.overrides
-    listed = [*all_kept.values()] if name is None else [_override_named(session, name, all_kept)]
+    stored = session.overrides
+    listed = [*stored.values()] if name is None else [_override_named(session, name, stored)]
     if not listed:
         if not session.as_json:
             output.print_lines(["no overrides are stored"])
@@ -267,9 +271,10 @@ def list_overrides(session: options.Session, name: str | None) -> None:
                 bundle = wiring.stored_evidence(session.config, store, record.recording_mbid)
                 effect = overrides.OverrideEffect(effect.files, bundle)
             groups = effect.bundle.groups if effect.bundle else ()
+            titles = {str(group.mb_rg_id): group.title for group in groups}
             fields = msgspec.to_builtins(record) | {
                 "name": effect.bundle.name if effect.bundle else None,
-                "crg_title": next((x.title for x in groups if x.mb_rg_id == record.crg_mbid), None),
+                "crg_title": titles.get(record.crg_mbid or ""),
                 "files": [path_text(path) for path in effect.files],
             }
             session.show(fields, (*[""] * bool(number), *override_lines(record, effect)))
@@ -284,7 +289,7 @@ def remove(session: options.Session, name: str, *, is_dry: bool) -> None:
 
     The rules decide again with the next `canon decide` or `canon batch`.
 
-    Exit status: 0, 1 there is no such override, 2 PATH_OR_ID is neither a file nor an id.
+    Exit status: 0 success, 1 there is no such override, 2 PATH_OR_ID is neither a file nor an id.
     """
     if is_dry:
         session.create_no_store()

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 _LISTED, _LABELS_NAMED = 50, 6
 _INTERACTIVE = "--interactive"
 _STATUS = (
-    "Exit status: 0 the verdict is stored, 1 it cannot be, as the message says, 2 bad usage or"
-    " configuration."
+    "Exit status: 0 the verdict is stored, 1 it cannot be stored (the message says why), 2 bad"
+    " usage or configuration."
 )
 
 
@@ -68,13 +68,13 @@ class _ReviewGroup(options.Group):
 def review() -> None:
     """List and show the cases that need you, and store your verdict.
 
-    The queue has the latest decision of each file that is for review, undecided, unmatched or
-    unreadable and that nobody reviewed, or that is decided with a year that a model proposes. Files
-    whose tags were not written follow, by the reason.
+    The queue has the latest decision of each file that nobody has reviewed yet: those in state
+    review, undecided, unmatched or unreadable, and decided ones for which a model proposes a year.
+    Files whose tags were not written follow, grouped by the reason.
     `canon review --interactive [PATH...]` is short for `canon review walk`.
 
-    Exit status of list, show and walk: 0 nothing waits, 3 something does, 1 an error, 2 bad usage
-    or configuration; of a verdict: 0 it is stored.
+    Exit status of list, show and walk: 0 nothing needs you, 3 something does, 1 an error, 2 bad
+    usage or configuration; of a verdict: 0 it is stored.
     """
 
 
@@ -100,7 +100,7 @@ def _read_reason(ctx: click.Context, param: click.Parameter, text: str) -> str:
 
 _STATES = options.option(
     "--state",
-    "One of these, or several with commas.",
+    "Only these states, separated by commas.",
     into="states",
     default=",".join(QUEUED),
     show_default=True,
@@ -108,19 +108,21 @@ _STATES = options.option(
     shell_complete=options.completed(lambda: QUEUED),
 )
 _REASON = partial(options.option, "--reason", callback=_read_reason)
-_SHOWN_REASON = _REASON("Why, in your words: shown with the decision.", default="")
+_SHOWN_REASON = _REASON("Your reason, which is shown with the decision.", default="")
 _RR = options.option("--rr", "The release: a label (C2.R1), an id or an address.")
 
 
 _dry_option = options.flag(
-    "--dry-run", "is_dry", "Only show what would be stored; store at most what was looked up."
+    "--dry-run", "is_dry", "Show what would be stored, and store only what was looked up."
 )
 _override_options = options.together(
-    mbid_option("--recording ID", "Which recording is meant, if there are several.", "recording"),
+    mbid_option(
+        "--recording ID", "The recording that is meant, if there are several.", "recording"
+    ),
     options.flag(
         "--replace",
         "replaces",
-        "Also if a person decided otherwise about the recording, by another file or id.",
+        "Replace what a person decided about the recording by another file or id.",
     ),
     _dry_option,
 )
@@ -130,19 +132,23 @@ _override_options = options.together(
 @_PATHS
 @_STATES
 @options.option(
-    "--limit N", "At most; 0 for all.", type=click.IntRange(0), default=_LISTED, show_default=True
+    "--limit N",
+    "List at most this many; 0 for all.",
+    type=click.IntRange(0),
+    default=_LISTED,
+    show_default=True,
 )
 @options.pass_session
 def list_queue(
     session: options.Session, paths: tuple[str, ...], states: frozenset[str], limit: int
 ) -> int:
-    """List the queue, or its part in the named files and folders, by album.
+    """List the queue by album; if files or folders are named, only what is in them.
 
-    Files with the same evidence are one entry, and a verdict is for all of them.
+    Files with the same evidence are one entry, and a verdict counts for all of them.
 
-    Exit status: 0 nothing waits, 3 something does, 1 an error, 2 bad usage or configuration.
+    Exit status: 0 nothing needs you, 3 something does, 1 an error, 2 bad usage or configuration.
     """
-    shown, left, lines = 0, 0, list[str]()
+    shown, remaining, lines = 0, 0, list[str]()
     skipped = output.SkippedRecords()
     override_records, named = session.overrides, list(map(Path, paths))
     with session.open_store() as store:
@@ -158,13 +164,17 @@ def list_queue(
                         queued.case.path, review_text.queued_object(queued.case, session.config)
                     )
                 )
-            shown, left = shown + len(album), album[-1].cases_left - 1
+            shown, remaining = shown + len(album), album[-1].cases_left - 1
         is_whole = states == set(QUEUED)
         unwritten = _list_unwritten(session, store, named, lines) if is_whole else []
-    remainder = f", {left} more: --limit 0 lists all" if left and shown == limit else ""
+    is_cut = remaining and shown == limit
+    remainder = f", and {remaining} more: --limit 0 lists all" if is_cut else ""
     not_written = f"; {counted(len(unwritten), 'file')} not written" if unwritten else ""
     show = output.print_notes if session.as_json else output.print_lines
-    show([f"{shown or 'nothing'} to look at{remainder}{not_written}", *lines])
+    needs = "nothing needs you"
+    if shown:
+        needs = f"{counted(shown, 'case needs', 'cases need')} you"
+    show([f"{needs}{remainder}{not_written}", *lines])
     if shown:
         output.print_next(output.canon_call("review", "--interactive"))
     elif unwritten:  # `write` says what helps
@@ -196,7 +206,7 @@ def _list_unwritten(
 def show(session: options.Session, name: str, transcript: bool) -> int:
     """Show a case: the candidates side by side, the open question, the proposal, and why.
 
-    For a decided file it only says that it is decided. With -v each candidate has all its releases.
+    Of a decided file only the decision is shown. With -v each candidate has all its releases.
 
     Exit status: 0 it does not need you, 3 it does, 1 an error (it could not be decided, or there is
     no decision or transcript), 2 bad usage or configuration.
@@ -247,7 +257,7 @@ def accept_proposal(session: options.Session, name: str, reason: str, **flags: A
 @_NAME
 @click.argument("candidate", metavar="[CANDIDATE]", required=False)
 @_RR
-@options.flag("--there", "It first came out there: the date of that record counts.")
+@options.flag("--there", "It first came out on CANDIDATE: the date of that record counts.")
 @_SHOWN_REASON
 @_override_options
 @answer_options
@@ -263,10 +273,10 @@ def choose_candidate(
     there: bool,
     **settings: Any,
 ) -> None:
-    """Say what is right, as an override: a candidate, the first date, or the same recording.
+    """Store what is right as an override: a candidate, a first date, or the same recording.
 
     CANDIDATE is a label of `show` (C2, C2.R1), or the id or address of a release group or release.
-    One that is not listed is looked up and shown.
+    A record that is not listed is looked up and shown.
     """
     first_date, same_as = settings.pop("first_date"), settings.pop("same_as")
     if not (candidate or first_date or same_as):
@@ -274,18 +284,18 @@ def choose_candidate(
     if not candidate and (rr or there):
         raise UsageError("--rr and --there are about CANDIDATE: name it")
     if there and first_date:
-        raise UsageError("--there and --first both say the date: give one of them")
+        raise UsageError("--there and --first both give the date: choose one of them")
     person = overrides.PersonChoice(candidate, rr, first_date, same_as, settings.pop("recording"))
     answers = (candidate, first_date, same_as and f"the same as {same_as}")
-    done = f"{', '.join(filter(None, answers))} is right"
+    words = f"{', '.join(filter(None, answers))} is right"
     choose = partial(overrides.choose, rules=session.config.rules)
-    _save_verdict(session, name, done, choose, reason, choice=person, there=there, **settings)
+    _save_verdict(session, name, words, choose, reason, choice=person, there=there, **settings)
 
 
 @review.command("reject", epilog=_STATUS)
 @_NAME
-@_REASON("Why, in your words: stored with the verdict.", required=True)
-@options.option("--crg", "What is right: a label of `show` (C2), an id or an address.")
+@_REASON("Your reason, which is stored with the verdict.", required=True)
+@options.option("--crg", "The right release group: a label of `show` (C2), an id or an address.")
 @_RR
 @_override_options
 @check_options
@@ -300,28 +310,28 @@ def reject_proposal(
 ) -> None:
     """Reject the proposal; with --crg the right release group becomes an override.
 
-    Without --crg the case only leaves the queue, and is not written.
+    Without --crg the case only leaves the queue, and its tags are not written.
     """
     if rr and not crg:
-        raise UsageError("--rr names a release of what --crg names: give both")
+        raise UsageError("--rr names a release of the group that --crg names: give both")
     person = overrides.PersonChoice(crg, rr, recording_mbid=settings.pop("recording"))
     _save_verdict(session, name, "rejected", overrides.reject, reason, choice=person, **settings)
 
 
 @review.command("keep", epilog=_STATUS)
 @_NAME
-@_REASON("Why, in your words.", default="")
+@_REASON("Your reason.", default="")
 @_dry_option
 @options.pass_session
 def keep_open(session: options.Session, name: str, reason: str, *, is_dry: bool) -> None:
-    """Leave a case open: out of the queue until evidence, rules or a model's answer change."""
+    """Leave a case open, and out of the queue until evidence, rules or a model's answer change."""
     _save_verdict(session, name, "kept out of the queue", overrides.keep, reason, is_dry=is_dry)
 
 
 def _save_verdict(
     session: options.Session,
     name: str,
-    done: str,
+    words: str,
     save: Callable[..., overrides.VerdictResult],
     reason: str,
     **settings: Any,
@@ -339,15 +349,15 @@ def _save_verdict(
             choice = _with_ids(lookups, case, settings["choice"])
             choice, notes = name_records(lookups, case.bundle, choice, confirm, **flags)
             settings["choice"] = choice
-        ruled = save(store, case, reason=reason, **settings)
-    done = f"{done} (not stored: --dry-run)" if is_dry else done
-    ruled = msgspec.structs.replace(ruled, notes=(*notes, *ruled.notes))
+        result = save(store, case, reason=reason, **settings)
+    words = f"{words} (not stored: --dry-run)" if is_dry else words
+    result = msgspec.structs.replace(result, notes=(*notes, *result.notes))
     fields = output.file_object(
-        case.path, review_text.verdict_object(case, done, ruled) | {"dry_run": is_dry}
+        case.path, review_text.verdict_object(case, words, result) | {"dry_run": is_dry}
     )
-    session.show(fields, review_text.verdict_lines(case, done, ruled))
-    is_next = ruled.saved.override and not is_dry
-    command = "decide" if ruled.decide_again else "write"
+    session.show(fields, review_text.verdict_lines(case, words, result))
+    is_next = result.saved.override and not is_dry
+    command = "decide" if result.decide_again else "write"
     output.print_next(output.canon_call(command, str(case.path)) if is_next else "")
 
 
@@ -357,10 +367,10 @@ def _with_ids(
     """Return a choice with ids in place of the labels and addresses of its records."""
     crg, rr = choice.crg_mbid, choice.rr_mbid
     group, release = read_record(lookups.record, case.labels, crg) if crg else (None, None)
-    named = read_label(case.labels, rr, "release") if rr else release
-    if release not in (None, named):
+    chosen_release = read_label(case.labels, rr, "release") if rr else release
+    if release not in (None, chosen_release):
         raise UsageError(f"{crg} and --rr {rr} are two releases: name one of them")
-    return msgspec.structs.replace(choice, crg_mbid=group, rr_mbid=named)
+    return msgspec.structs.replace(choice, crg_mbid=group, rr_mbid=chosen_release)
 
 
 @review.command("walk")
@@ -372,8 +382,8 @@ def walk_queue(session: options.Session, paths: tuple[str, ...], states: frozens
 
     Every verdict is stored at once.
 
-    Exit status: 0 nothing waits any more, 3 something does, 1 an error, 2 bad usage (also: not a
-    terminal), 130 interrupted.
+    Exit status: 0 nothing needs you any more, 3 something does, 1 an error, 2 bad usage or no
+    terminal, 130 interrupted.
     """
     if session.as_json:
         raise UsageError("walk needs a terminal and text: leave out --output json")

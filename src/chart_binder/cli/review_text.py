@@ -34,7 +34,7 @@ from chart_binder.files import path_text
 from chart_binder.jobs.decision import State
 from chart_binder.jobs.overrides import OverrideEffect, VerdictResult
 from chart_binder.jobs.review import CandidateRow, ReviewCase, reasons
-from chart_binder.jobs.review_words import KEYS, mending_pages, need_text, short_need
+from chart_binder.jobs.review_words import KEYS, need_text, pages_to_edit, short_need
 from chart_binder.jobs.stored_decisions import path_from_bytes
 from chart_binder.jobs.wording import (
     NO_ALBUM,
@@ -100,7 +100,7 @@ def queued_object(case: ReviewCase, config: Config) -> dict[str, Any]:
 
 
 class ScreenPart(NamedTuple):
-    """Lines of a screen; if room is short, parts with a low `rank` are cut first, to `least`."""
+    """Lines of a screen. To save room, parts of low `rank` are cut first, to `least` lines."""
 
     lines: list[str]
     rank: int = 0
@@ -204,11 +204,11 @@ def _releases(row: CandidateRow) -> Iterator[str]:
 def _proposal_parts(case: ReviewCase, needed: str, *, whole: bool) -> Iterator[ScreenPart]:
     result, proposal = case.result, case.proposal
     if proposal:
-        named = case.labels.name_of(proposal.crg_mbid) if proposal.label else NO_GROUP
+        answer = case.labels.name_of(proposal.crg_mbid) if proposal.label else NO_GROUP
         if proposal.first_date:
-            named = f"first released {proposal.first_date}"
+            answer = f"first released {proposal.first_date}"
         by = f"by the model, confidence {proposal.confidence:.2f}" if result else "by the rules"
-        yield ScreenPart([*labelled("proposed", f"{named}, {by}")], 7, 1)
+        yield ScreenPart([*labelled("proposed", f"{answer}, {by}")], 7, 1)
     if result is None:
         return
     yield ScreenPart([*labelled("because", result.rationale)], 2, 0)
@@ -239,7 +239,7 @@ def case_lines(
         yield from labelled("model", case.result.model_id)
         for label, text in outcome_rows(case.result, case.bundle):
             yield from labelled(label.removeprefix("release "), text)
-    yield from labelled_list("fix at", mending_pages(case, verdict))
+    yield from labelled_list("fix at", pages_to_edit(case, verdict))
     yield from labelled("decision", f"{case.record.id}, {local_time(case.record.decided_at_utc)}")
     if case.record.transcript_id:
         yield from labelled("transcript", f"canon review show {case.record.id} --transcript")
@@ -280,7 +280,7 @@ def _decided(case: ReviewCase, verdict: Verdict | None = None) -> Iterator[str]:
 def settled_lines(
     case: ReviewCase, verdict: VerdictRecord | None, override: OverrideRecord | None = None
 ) -> Iterator[str]:
-    """Yield why a case needs nobody: a person reviewed it, with an override, or it is decided."""
+    """Yield why a case needs no verdict: it has one, or an override, or it is decided."""
     yield path_text(case.path)
     if verdict:
         why = f": {verdict.reason}" if verdict.reason else ""
@@ -311,7 +311,7 @@ def case_object(case: ReviewCase, verdict: Verdict | None, config: Config) -> di
         "candidates": [
             msgspec.to_builtins(row) | {"why": why.get(row.release_group)} for row in case.rows
         ],
-        "to_mend": mending_pages(case, verdict),
+        "to_mend": pages_to_edit(case, verdict),
         "adjudication": msgspec.to_builtins(case.decision.adjudication),
         "year_answer": msgspec.to_builtins(case.decision.year_answer or None),
         "error": case.decision.error,
@@ -319,21 +319,22 @@ def case_object(case: ReviewCase, verdict: Verdict | None, config: Config) -> di
     }
 
 
-def verdict_lines(case: ReviewCase, done: str, ruled: VerdictResult) -> Iterator[str]:
+def verdict_lines(case: ReviewCase, words: str, result: VerdictResult) -> Iterator[str]:
     """Yield the effect of a verdict."""
-    files = f", with {counted(ruled.files - 1, 'more file')}" if ruled.files > 1 else ""
-    yield f"{path_text(case.path)}: {done}{files}"
-    if ruled.saved.override:
-        yield from override_lines(ruled.saved.override, OverrideEffect(bundle=case.bundle))
-    yield from labelled_list("note", ruled.notes)
+    files = f", with {counted(result.files - 1, 'more file')}" if result.files > 1 else ""
+    yield f"{path_text(case.path)}: {words}{files}"
+    if result.saved.override:
+        yield from override_lines(result.saved.override, OverrideEffect(bundle=case.bundle))
+    yield from labelled_list("note", result.notes)
 
 
 def override_lines(override: OverrideRecord, effect: OverrideEffect) -> Iterator[str]:
     """Yield an override as a short block, with the names and files that it affects."""
     names = entity_names(effect.bundle)
-    named = [effect.bundle.name] if effect.bundle else []
-    named.append(musicbrainz_page("recording", override.recording_mbid))
-    yield from labelled_list("recording", named)
+    if effect.bundle:
+        yield from labelled("recording", effect.bundle.name)
+    page = musicbrainz_page("recording", override.recording_mbid)
+    yield from labelled("" if effect.bundle else "recording", page)
     if override.crg_mbid:
         page = musicbrainz_page("release-group", override.crg_mbid)
         yield from labelled_list("belongs to", filter(None, [names.get(override.crg_mbid), page]))
@@ -346,15 +347,15 @@ def override_lines(override: OverrideRecord, effect: OverrideEffect) -> Iterator
     yield from labelled_list("files", (path_text(path) for path in effect.files))
 
 
-def verdict_object(case: ReviewCase, done: str, ruled: VerdictResult) -> dict[str, Any]:
+def verdict_object(case: ReviewCase, words: str, result: VerdictResult) -> dict[str, Any]:
     """Return the effect of a verdict for JSON."""
     return {
         "decision_id": case.record.id,
-        "done": done,
-        "files": ruled.files,
-        "override": ruled.saved.override,
-        "in_place_of": ruled.saved.before,
-        "notes": ruled.notes,
+        "done": words,
+        "files": result.files,
+        "override": result.saved.override,
+        "in_place_of": result.saved.before,
+        "notes": result.notes,
     }
 
 

@@ -44,7 +44,7 @@ from chart_binder.jobs.review_verdicts import (
     is_pasted,
     require_candidates,
 )
-from chart_binder.jobs.review_words import KEYS, mending_pages
+from chart_binder.jobs.review_words import KEYS, pages_to_edit
 from chart_binder.jobs.stored_decisions import LazyRun, new_run
 from chart_binder.jobs.wording import NO_ALBUM, musicbrainz_page
 from chart_binder.llm.events import ReadingEvent, ResultEvent
@@ -111,7 +111,7 @@ class Walk:
     skipped: output.SkippedRecords = field(default_factory=output.SkippedRecords)
     paths: Collection[Path] = ()
     reasons: dict[str, str] = field(default_factory=dict)
-    """What a person called wrong with a decision, by its id: the default when asked again."""
+    """What a person said is wrong with a decision, by its id: the default if asked again."""
 
     def run(self, paths: Collection[Path]) -> int:
         """Show cases until the queue ends or the person leaves. Raises `CanonError`."""
@@ -124,14 +124,14 @@ class Walk:
         queue = chain.from_iterable(queue_by_album(cases))
         while True:
             if self.again:
-                leads = self._show(*self.again.pop())
+                step = self._show(*self.again.pop())
             elif queued := next(queue, None):
                 total = total or queued.cases_left
                 self.heads[queued.case.record.id] = f"{total - queued.cases_left + 1} of {total}"
-                leads = self._show(queued.case)
+                step = self._show(queued.case)
             elif self._ask_at_end() is _NextStep.LEAVE:
                 break
-            if leads is _NextStep.LEAVE:
+            if step is _NextStep.LEAVE:
                 self._print_text(f"{len(self.done)} reviewed")
                 output.print_next(options.same_call())
                 return self.skipped.status or 3
@@ -152,9 +152,9 @@ class Walk:
     def _show(self, case: ReviewCase, is_back: bool = False) -> _NextStep:  # noqa: FBT002
         """Show a case until a key leaves it; one with a verdict only if the person went back."""
         waits = is_waiting(self.store, case, self.states)
-        ruled = self.store.overrides.all()
+        override_records = self.store.overrides.all()
         verdict = self._verdict_on(case)
-        if (not waits or is_overridden(case, ruled)) and not (verdict and is_back):
+        if (not waits or is_overridden(case, override_records)) and not (verdict and is_back):
             words = verdict.words if verdict else "reviewed meanwhile"
             return self._print_text(f"{path_text(case.path)}: {words}", _NextStep.FORWARD)
         if not self.shown or self.shown[-1] is not case:
@@ -162,13 +162,13 @@ class Walk:
         self._print_case(case)
         while True:
             try:
-                leads = self._handle_key(read_key(), case)
+                step = self._handle_key(read_key(), case)
             except StoreError:
                 raise
             except CanonError as error:
-                leads = self._print_text(str(error))
-            if leads is not _NextStep.STAY:
-                return leads
+                step = self._print_text(str(error))
+            if step is not _NextStep.STAY:
+                return step
 
     def _print_case(self, case: ReviewCase) -> _NextStep:
         """Print a case with its keys, with prose cut to the height of the terminal."""
@@ -457,7 +457,7 @@ class Walk:
             output.print_lines([f"{row.label:<4} {page}"])
         sources = (fact.source for fact in (case.result.facts if case.result else ()))
         output.print_lines(f"fact {source}" for source in dict.fromkeys(filter(None, sources)))
-        pages = mending_pages(case, case.present_verdict(self.config.rules))
+        pages = pages_to_edit(case, case.present_verdict(self.config.rules))
         output.print_lines(f"fix at: {page}" for page in pages)
         return self._legend(case)
 
@@ -480,9 +480,9 @@ class Walk:
         text = f"taken back, to look at again: {path_text(verdict.case.path)}"
         return self._print_text(text, _NextStep.FORWARD)
 
-    def _record(self, case: ReviewCase, done: str, ruled: VerdictResult) -> _NextStep:
-        self.done.append(_WalkVerdict(case, done, ruled.saved))
-        output.print_lines(verdict_lines(case, done, ruled))
+    def _record(self, case: ReviewCase, words: str, result: VerdictResult) -> _NextStep:
+        self.done.append(_WalkVerdict(case, words, result.saved))
+        output.print_lines(verdict_lines(case, words, result))
         return _NextStep.FORWARD
 
     def _print_text(self, text: str, then: _NextStep = _NextStep.STAY) -> _NextStep:

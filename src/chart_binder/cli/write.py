@@ -342,7 +342,7 @@ _FINDINGS = {state: state.value for state in VerifyState} | {
 
 @click.command("undo")
 @click.argument("name", metavar="[RUN_OR_PATH]", required=False, type=options.PATH_OR_ID)
-@options.option("--since WHEN", "All writes since a time: 2026-11-20, 2026-11-20T18:30, 2h.")
+@options.option("--since WHEN", "Undo all writes since a time: 2026-11-20, 2026-11-20T18:30, 2h.")
 @options.flag("--dry-run", "Only preview what would be put back.")
 @options.flag("--force", "Also put back written keys that were changed since.")
 @options.save_options
@@ -360,9 +360,10 @@ def undo(
 
     It acts at once; --dry-run shows what it would do. Without an argument, the last run that wrote
     is taken back. Tags that canon did not write stay. A written key that was changed since is named
-    and stays, except with --force. An undo is a run, which can be undone by its id.
+    and stays, except with --force. An undo is itself a run, and its id undoes it.
 
-    Exit status: 0 all is put back, 3 a file was changed since or may not be written, 1 one failed.
+    Exit status: 0 all is put back, 3 a file was changed since or may not be written, 1 a file
+    failed.
 
     Preview: canon undo --dry-run. Apply: canon undo.
     """
@@ -416,7 +417,7 @@ def _moment(text: str) -> str:
 def _writes_named(
     store: "Store", name: str | None, since: str | None, moved: MovedFiles
 ) -> Iterator[WriteRecord]:
-    """Return the writes to undo; `moved` learns where named files are. Raises `CanonError`."""
+    """Return the writes to undo; `moved` records where named files are. Raises `CanonError`."""
     if name is not None and os.path.lexists(name):
         paths = (item.path for item in options.audio_files(name) if isinstance(item, AudioFile))
         if since:
@@ -449,8 +450,8 @@ def _writes_named(
 def verify(session: options.Session, paths: tuple[str, ...]) -> int:
     """Compare the tags and audio of files with what was written. Nothing is changed.
 
-    Exit status: 0 all as written or put back, 3 tags differ or were put back in part, or a named
-    file was never written; 1 audio differs, or cannot be read.
+    Exit status: 0 all is as written or put back; 3 tags differ or were put back in part, or a named
+    file was never written; 1 audio differs or cannot be read.
     """
     status, lines, open_file = 0, list[str](), ""
     counts: Counter[VerifyState] = Counter()
@@ -465,12 +466,12 @@ def verify(session: options.Session, paths: tuple[str, ...]) -> int:
                 is_missed = result.state is VerifyState.UNRECORDED and item.path == Path(named)
                 if is_missed and _waits(store, item.path):
                     open_file = named
-                its_status = 3 if is_missed else _VERIFY_STATUS[result.state]
+                file_status = 3 if is_missed else _VERIFY_STATUS[result.state]
                 counts[result.state] += 1
-                status = output.worst(status, its_status)
+                status = output.worst(status, file_status)
                 if session.as_json:
                     output.print_json(_verified_object(result))
-                elif its_status:
+                elif file_status:
                     lines += _verified_lines(result)
     show = output.print_notes if session.as_json else output.print_lines
     show([output.count_text(counts, _FINDINGS) or "no audio file was found"])
@@ -478,7 +479,7 @@ def verify(session: options.Session, paths: tuple[str, ...]) -> int:
     if counts[VerifyState.TAGS_DIFFER]:
         output.print_notes([
             "if you changed the tags yourself, nothing is left to do",
-            "to make a date of yours count: canon override set FILE --first DATE",
+            "to keep a date of yours: canon override set FILE --first DATE",
             f"to write canon's tags again: {output.canon_call('write', *paths)}",
         ])  # fmt: skip
     if open_file:

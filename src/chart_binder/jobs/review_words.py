@@ -11,9 +11,9 @@ from chart_binder.jobs.wording import musicbrainz_page, question_text
 
 KEYS = "123456789"
 """The keys of the first candidates, in order."""
-_GONE = "the file is gone: keep takes it out of the queue"
-LAPSED = "the override that decided it was removed: canon decide, or canon batch, decides it again"
-_MENDED: Mapping[str, Sequence[str]] = {
+_GONE = "the file is gone: `canon review keep` takes it out of the queue"
+LAPSED = "the override that decided it has been removed: decide it again with `canon decide`"
+_PAGES_TO_EDIT: Mapping[str, Sequence[str]] = {
     "date": ("release", "release-group"),
     "status": ("release",),
     "type": ("release-group",),
@@ -65,13 +65,13 @@ def need_text(case: ReviewCase, verdict: Verdict | None, config: Config, *, laps
 
 def _need_by_rules(case: ReviewCase, verdict: Verdict | None) -> str:
     if isinstance(verdict, Decided):
-        return f"the rules decide it now ({verdict.because}): canon decide"
+        return f"the rules decide it now ({verdict.because}): run `canon decide`"
     if isinstance(verdict, Open) and verdict.questions:
         return question_text(verdict.questions[0])
     return case.decision.rationale or case.problem or "say what is right"
 
 
-def mending_pages(case: ReviewCase, verdict: Verdict | None) -> Sequence[str]:
+def pages_to_edit(case: ReviewCase, verdict: Verdict | None) -> Sequence[str]:
     """Return the pages at MusicBrainz on which the missing facts can be entered."""
     if case.bundle is None or not isinstance(verdict, Open):
         return ()
@@ -89,9 +89,9 @@ def mending_pages(case: ReviewCase, verdict: Verdict | None) -> Sequence[str]:
                 official = (release for release in group.editions if release.is_official)
                 vague = (release for release in official if release.when.first < release.when.last)
                 ids["release"] += [release.mb_release_id for release in vague]
-        kinds = _MENDED[question.kind]
-        mended = next((kind for kind in kinds if ids[kind]), kinds[0])
-        named = ids[mended] or own_ids
-        if ids[mended] or mended == "recording":
-            pages |= {f"{musicbrainz_page(mended, mbid)}/edit": None for mbid in named}
+        kinds = _PAGES_TO_EDIT[question.kind]
+        kind_to_edit = next((kind for kind in kinds if ids[kind]), kinds[0])
+        mbids = ids[kind_to_edit] or own_ids
+        if ids[kind_to_edit] or kind_to_edit == "recording":
+            pages |= {f"{musicbrainz_page(kind_to_edit, mbid)}/edit": None for mbid in mbids}
     return [*pages][:_MOST_PAGES]
