@@ -255,7 +255,7 @@ def run_batch(
     )
 
 
-def library(named: Sequence[Path], options: BatchOptions, store: "Store") -> Items:
+def library(named_paths: Sequence[Path], options: BatchOptions, store: "Store") -> Items:
     """Return the albums of files and folders, in the order and selection of the options."""
     states = options.only - {FileSelection.COMPILATIONS}
     order = Order.PATH if states or options.refresh else options.order
@@ -265,7 +265,7 @@ def library(named: Sequence[Path], options: BatchOptions, store: "Store") -> Ite
 
     only_collections = FileSelection.COMPILATIONS in options.only
     return library_items(
-        named, order, only_collections=only_collections, has_decisions=has_decisions
+        named_paths, order, only_collections=only_collections, has_decisions=has_decisions
     )
 
 

@@ -112,16 +112,16 @@ def read_golden(lines: Iterable[bytes]) -> Iterator[GoldenCase | InvalidLine]:
 
 def _golden_case(number: int, line: bytes) -> GoldenCase | InvalidLine:
     try:
-        read = _DECODER.decode(line)
-        bundle = read_bundle(bytes(read.bundle))
-        expected = _expected(read.expected)
+        fields = _DECODER.decode(line)
+        bundle = read_bundle(bytes(fields.bundle))
+        expected = _expected(fields.expected)
     except msgspec.ValidationError as error:
         return InvalidLine(number, ": ".join(filter(None, defect(error))))
     except (msgspec.DecodeError, ValueError, EvidenceError) as error:
         return InvalidLine(number, str(error))
     except RecursionError:
         return InvalidLine(number, "nested too deeply")
-    return GoldenCase(number, non_blank(read.id) or f"line {number}", bundle, expected)
+    return GoldenCase(number, non_blank(fields.id) or f"line {number}", bundle, expected)
 
 
 def _expected(expected: ExpectedDecision) -> ExpectedDecision:

@@ -121,12 +121,14 @@ def _appearance(candidate: Candidate) -> Appearance:
 
 
 def _source(when: PartialDate, releases: Sequence[Release]) -> DateSource:
-    shown = first_by_content(releases)
-    parts = (shown.country, shown.label, shown.catno, shown.format, shown.disambiguation)
+    release = first_by_content(releases)
+    parts = (
+        release.country, release.label, release.catno, release.format, release.disambiguation,
+    )  # fmt: skip
     return DateSource(
         date=when.text,
-        release=shown.mb_release_id,
-        status=shown.standing,
+        release=release.mb_release_id,
+        status=release.standing,
         description=" ".join(filter(None, parts)),
         others=len(releases) - 1,
     )

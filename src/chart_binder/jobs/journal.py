@@ -157,7 +157,7 @@ def changes_since_write(
     With `in_texts_only`, leave out the heads of tags, and keys that differ only in their bytes.
     """
     # The version of ID3 is left out, because another program may have converted 2.3 to 2.4.
-    then, now = (
+    keys_then, keys_now = (
         {
             (key.form.partition(".")[0], long_key(key.form, key.key)): (key.texts, key.mark)
             for key in snapshots
@@ -169,8 +169,10 @@ def changes_since_write(
         for change in merged_by_key(changes.changes)
     }
     changed = []
-    for place in dict.fromkeys((*then, *now)):
-        (old, old_mark), (new, new_mark) = (keys.get(place, ((), "")) for keys in (then, now))
+    for place in dict.fromkeys((*keys_then, *keys_now)):
+        (old, old_mark), (new, new_mark) = (
+            keys.get(place, ((), "")) for keys in (keys_then, keys_now)
+        )
         is_text = old != new and (old_mark or new_mark)
         if (old, old_mark) != (new, new_mark) and (is_text or not in_texts_only):
             texts = (*new, _SAME_WORDS) if old == new else new

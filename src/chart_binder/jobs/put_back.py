@@ -122,12 +122,14 @@ def _in_present_version(
 ) -> tuple[TagChange, ...]:
     """Return changes, those of ID3v2 converted to the version that the tag has now."""
     block = tags.block(_ID3)
-    id3, others = list[TagChange](), list[TagChange]()
+    id3_changes, converted = list[TagChange](), list[TagChange]()
     for change in changes:
-        (id3 if block and change.form.startswith(_ID3) else others).append(change)
-    if block and id3:
-        others += changes_in_block(id3, texts_after_write(write, id3[0].form), block)
-    return tuple(others)
+        is_id3 = block and change.form.startswith(_ID3)
+        (id3_changes if is_id3 else converted).append(change)
+    if block and id3_changes:
+        texts = texts_after_write(write, id3_changes[0].form)
+        converted += changes_in_block(id3_changes, texts, block)
+    return tuple(converted)
 
 
 def _with_old_items(

@@ -430,9 +430,11 @@ def identity_change(
     names = read_names(path)
     if names.recording_mbid and names.recording_mbid == record.recording_mbid:
         return None
-    then = (stored_decisions.stored_artifact(record) or Artifact()).tags or {}
+    stored_tags = (stored_decisions.stored_artifact(record) or Artifact()).tags or {}
     identity = (names.recording_mbid, "; ".join(names.isrcs) or None, names.artist, names.title)
-    if identity == tuple(then.get(name) for name in ("recording_mbid", "isrc", "artist", "title")):
+    if identity == tuple(
+        stored_tags.get(name) for name in ("recording_mbid", "isrc", "artist", "title")
+    ):
         return None
     return NeedsDecision.TAGS_CHANGED
 

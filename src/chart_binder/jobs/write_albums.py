@@ -102,16 +102,16 @@ def albums_in(paths: Sequence[Path]) -> Iterator[AlbumToWrite]:
         paths_there = (path for path in files_of_album(folder) if path.resolve() not in named)
         return [read_file_tags(path) for path in paths_there]
 
-    def read_others(key: albums.AlbumKey, read: Sequence[TaggedFile]) -> Sequence[TaggedFile]:
+    def read_others(key: albums.AlbumKey, named: Sequence[TaggedFile]) -> Sequence[TaggedFile]:
         # Players cannot read them either if there is a problem.
         unnamed = unnamed_files(key.folder)
-        return [*read, *(file for file in unnamed if file.album == key and not file.problem)]
+        return [*named, *(file for file in unnamed if file.album == key and not file.problem)]
 
     for key, album in albums.group_by_album(files, lambda file: file.album):
         for start in range(0, len(album), _MAX_PLANNED):
             end = start + _MAX_PLANNED
-            read = [*album[:start], *album[end:]]
-            yield AlbumToWrite(key, album[start:end], partial(read_others, key, read))
+            named = [*album[:start], *album[end:]]
+            yield AlbumToWrite(key, album[start:end], partial(read_others, key, named))
 
 
 def files_of_album(folder: Path) -> Iterator[Path]:

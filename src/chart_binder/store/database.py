@@ -129,22 +129,22 @@ class Database:
     def insert_new(self, table: sa.Table, row: Mapping[str, object]) -> None:
         """Insert a row unless its id is stored already."""
         with self.writing() as connection:
-            new = insert_into(connection, table).on_conflict_do_nothing(index_elements=["id"])
-            connection.execute(new, row)
+            insertion = insert_into(connection, table).on_conflict_do_nothing(index_elements=["id"])
+            connection.execute(insertion, row)
 
     def last(self, table: sa.Table) -> int:
         """Return the number of the newest row, or 0 for an empty table."""
         return self.rows(sa.select(sa.func.max(table.c.seq)))[0][0] or 0
 
     def pages(
-        self, table: sa.Table, wanted: sa.Select[Any], last: int | None = None
+        self, table: sa.Table, query: sa.Select[Any], last: int | None = None
     ) -> Iterator[sa.Row[*tuple[Any, ...]]]:
         """Yield all rows, newest first, in pages; with `last`, rows up to it, oldest first."""
         number = table.c.seq
         if last is None:
-            pages = wanted.order_by(number.desc()).limit(_PAGE)
+            pages = query.order_by(number.desc()).limit(_PAGE)
         else:
-            pages = wanted.where(number <= last).order_by(number).limit(_PAGE)
+            pages = query.where(number <= last).order_by(number).limit(_PAGE)
         page = pages
         while True:
             rows = self.rows(page)

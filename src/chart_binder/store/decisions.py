@@ -76,7 +76,7 @@ class Documents(StorePart, Generic[D]):
         super().__init__(database)
         key = table.c[kind.__struct_fields__[0]]
         is_named = key.in_(sa.bindparam("names", expanding=True))
-        self._wanted = sa.select(key, table.c.document).where(is_named)
+        self._query = sa.select(key, table.c.document).where(is_named)
         self._kind: type[D] = kind
 
     def get(self, name: str) -> D | None:
@@ -85,7 +85,7 @@ class Documents(StorePart, Generic[D]):
 
     def of(self, names: Collection[str]) -> Mapping[str, D]:
         """Return the stored documents among those with these names."""
-        rows = self._database.rows(self._wanted, {"names": [*names]}) if names else ()
+        rows = self._database.rows(self._query, {"names": [*names]}) if names else ()
         try:
             return {name: self._kind(name, zlib.decompress(body)) for name, body in rows}
         except (zlib.error, TypeError) as error:  # SQLite stores values of any type
@@ -109,8 +109,8 @@ def _put_documents(
         if name not in stored
     ]
     if rows:
-        new = insert_into(connection, table).on_conflict_do_nothing(index_elements=[key.name])
-        connection.execute(new, rows)
+        insertion = insert_into(connection, table).on_conflict_do_nothing(index_elements=[key.name])
+        connection.execute(insertion, rows)
 
 
 class ForgottenCounts(msgspec.Struct, frozen=True):
@@ -143,8 +143,8 @@ class Decisions(StorePart):
             _put_documents(connection, evidence, (bundle for _, bundle, _ in cases))
             _put_documents(connection, transcripts, (transcript for _, _, transcript in cases))
             if rows:
-                new = insert_into(connection, decisions)
-                connection.execute(new.on_conflict_do_nothing(index_elements=["id"]), rows)
+                insertion = insert_into(connection, decisions)
+                connection.execute(insertion.on_conflict_do_nothing(index_elements=["id"]), rows)
 
     def latest(self, path: bytes) -> DecisionRecord | None:
         """Return the last decision on a file, or None."""
@@ -168,43 +168,43 @@ class Decisions(StorePart):
 
     def by_id(self, decision: str) -> DecisionRecord | None:
         """Return the decision with this id, or None."""
-        wanted = sa.select(decisions).where(decisions.c.id == decision)
-        return self._database.record(DecisionRecord, wanted)
+        query = sa.select(decisions).where(decisions.c.id == decision)
+        return self._database.record(DecisionRecord, query)
 
     def by_model(self, limit: int) -> tuple[DecisionRecord, ...]:
         """Return the last decisions that have a transcript of a model, the newest last."""
-        wanted = sa.select(decisions).where(decisions.c.transcript_id.is_not(None))
-        newest = wanted.order_by(decisions.c.seq.desc()).limit(limit)
+        query = sa.select(decisions).where(decisions.c.transcript_id.is_not(None))
+        newest = query.order_by(decisions.c.seq.desc()).limit(limit)
         return tuple(reversed(self._database.records(DecisionRecord, newest)))
 
     def paths_of(self, evidence_hash: str) -> tuple[bytes, ...]:
         """Return the paths of the files that were decided from this evidence."""
-        wanted = sa.select(decisions.c.path).where(decisions.c.evidence_hash == evidence_hash)
-        return tuple(row.path for row in self._database.rows(wanted.distinct()))
+        query = sa.select(decisions.c.path).where(decisions.c.evidence_hash == evidence_hash)
+        return tuple(row.path for row in self._database.rows(query.distinct()))
 
     def by_evidence(self, evidence_hash: str, adjudicator: str) -> DecisionRecord | None:
         """Return the last decision of this adjudicator on this evidence, for any file, or None."""
-        wanted = (
+        query = (
             sa.select(decisions)
             .where(decisions.c.evidence_hash == evidence_hash)
             .where(decisions.c.adjudicator == adjudicator)
             .order_by(decisions.c.seq.desc())
             .limit(1)
         )
-        return self._database.record(DecisionRecord, wanted)
+        return self._database.record(DecisionRecord, query)
 
     def count_of_run(self, run: str) -> int:
         """Return how many decisions a run saved."""
-        wanted = sa.select(sa.func.count()).where(decisions.c.run_id == run)
-        return int(self._database.rows(wanted)[0][0])
+        query = sa.select(sa.func.count()).where(decisions.c.run_id == run)
+        return int(self._database.rows(query)[0][0])
 
     def state(self) -> tuple[int, int]:
         """Return numbers that differ once a decision is added or deleted."""
-        wanted = sa.select(sa.func.count(), sa.func.max(decisions.c.seq))
-        count, last = self._database.rows(wanted)[0]
+        query = sa.select(sa.func.count(), sa.func.max(decisions.c.seq))
+        count, last = self._database.rows(query)[0]
         return count, last or 0
 
-    def forget(self, named: Sequence[bytes], *, is_dry: bool = False) -> ForgottenCounts:
+    def forget(self, named_paths: Sequence[bytes], *, is_dry: bool = False) -> ForgottenCounts:
         """Delete all decisions on files at or below paths, and everything that only they need.
 
         These are verdicts, audits, reasons why tags were not written, evidence and transcripts. The
@@ -213,8 +213,8 @@ class Decisions(StorePart):
         files: set[bytes] = set()
         count = 0
         with self._database.writing() as connection:
-            for start in range(0, len(named), _PATHS_AT_ONCE):
-                paths = named[start : start + _PATHS_AT_ONCE]
+            for start in range(0, len(named_paths), _PATHS_AT_ONCE):
+                paths = named_paths[start : start + _PATHS_AT_ONCE]
                 is_named = sa.or_(*(is_under(decisions, path) for path in paths))
                 rows = connection.execute(sa.select(decisions.c.path).where(is_named)).all()
                 files.update(row.path for row in rows)
@@ -243,10 +243,10 @@ class Decisions(StorePart):
         Without `states`, yield all. Pass a decision that cannot be read to `on_unread`, or raise.
         """
         last = self._database.last(decisions)
-        wanted = sa.select(decisions).where(~superseded(last))
+        query = sa.select(decisions).where(~superseded(last))
         if states:
-            wanted = wanted.where(decisions.c.state.in_(sorted(states)))
-        rows = self._database.pages(decisions, wanted, last)
+            query = query.where(decisions.c.state.in_(sorted(states)))
+        rows = self._database.pages(decisions, query, last)
         if on_unread is None:
             return (self._database.read(DecisionRecord, row) for row in rows)
         return readable(self._database, rows, on_unread)
@@ -296,8 +296,8 @@ class CachedAnswers(StorePart):
         """Return the answer for `key`, however old, or None."""
         columns = (cached_answers.c.body, cached_answers.c.fetched_at)
         unconverted = (sa.type_coerce(column, NullType()).label(column.name) for column in columns)
-        wanted = sa.select(*unconverted).where(cached_answers.c.key == short_key(key))
-        row = next(iter(self._database.rows(wanted)), None)
+        query = sa.select(*unconverted).where(cached_answers.c.key == short_key(key))
+        row = next(iter(self._database.rows(query)), None)
         if row is None:
             return None
         # SQLite stores values of any type in any column.
@@ -312,10 +312,10 @@ class CachedAnswers(StorePart):
         """Store an answer, replacing an earlier one for `key`."""
         row = {"key": short_key(key), "body": body, "fetched_at": fetched_at}
         with self._database.writing() as connection:
-            new = insert_into(connection, cached_answers)
-            replacing = new.on_conflict_do_update(
+            insertion = insert_into(connection, cached_answers)
+            replacing = insertion.on_conflict_do_update(
                 index_elements=["key"],
-                set_={"body": new.excluded.body, "fetched_at": new.excluded.fetched_at},
+                set_={"body": insertion.excluded.body, "fetched_at": insertion.excluded.fetched_at},
             )
             connection.execute(replacing, row)
 

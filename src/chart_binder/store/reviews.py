@@ -61,10 +61,10 @@ def put_override(connection: sa.Connection, override: OverrideRecord) -> None:
     """Save an override in an open transaction."""
     remove_override(connection, override.recording_mbid)
     row = msgspec.structs.asdict(override)
-    new = insert_into(connection, overrides)
-    replacing = new.on_conflict_do_update(  # another process may be saving one
+    insertion = insert_into(connection, overrides)
+    replacing = insertion.on_conflict_do_update(  # another process may be saving one
         index_elements=["recording_mbid"],
-        set_={name: new.excluded[name] for name in row if name != "recording_mbid"},
+        set_={name: insertion.excluded[name] for name in row if name != "recording_mbid"},
     )
     connection.execute(replacing, row)
 
@@ -123,8 +123,8 @@ class ReviewQueue(StorePart):
         cases = self._rows_of_cases(states, under)
         for start in range(0, len(cases), _PAGE):
             page = cases[start : start + _PAGE]
-            wanted = sa.select(decisions).where(decisions.c.seq.in_([case[1] for case in page]))
-            rows = {row.seq: row for row in self._database.rows(wanted)}
+            query = sa.select(decisions).where(decisions.c.seq.in_([case[1] for case in page]))
+            rows = {row.seq: row for row in self._database.rows(query)}
             for place, (_, number, files) in enumerate(page, start):
                 row = [rows[number]] if number in rows else []
                 for decision in readable(self._database, row, on_unread):
@@ -134,16 +134,16 @@ class ReviewQueue(StorePart):
         self, evidence_hash: str, states: Collection[str]
     ) -> tuple[DecisionRecord, ...]:
         """Return the waiting decisions from this evidence that can be read, the oldest first."""
-        wanted = sa.select(decisions).where(
+        query = sa.select(decisions).where(
             decisions.c.evidence_hash == evidence_hash, _waits(states)
         )
-        rows = self._database.rows(wanted.order_by(decisions.c.seq))
+        rows = self._database.rows(query.order_by(decisions.c.seq))
         return tuple(readable(self._database, rows))
 
     def has(self, decision: str, states: Collection[str]) -> bool:
         """Return whether a decision waits."""
-        wanted = sa.select(decisions.c.id).where(decisions.c.id == decision, _waits(states))
-        return bool(self._database.rows(wanted))
+        query = sa.select(decisions.c.id).where(decisions.c.id == decision, _waits(states))
+        return bool(self._database.rows(query))
 
     def _rows_of_cases(
         self, states: Collection[str], under: Collection[bytes]
@@ -157,14 +157,14 @@ class ReviewQueue(StorePart):
         groups = sa.select(number.label("number"), files.label("files"), newest.label("newest"))
         grouped = groups.where(_waits(states), *named).group_by(of_evidence).subquery()
         shown = decisions.alias("shown")
-        wanted = sa.select(shown.c.seq, grouped.c.files, shown.c.path).join(
+        query = sa.select(shown.c.seq, grouped.c.files, shown.c.path).join(
             grouped, shown.c.seq == grouped.c.number
         )
         folders: dict[bytes, int] = {}
         albums: dict[Path, int] = {}
         cases: list[tuple[int, int, int]] = []
         with self._database.reading() as connection:
-            for seq, count, path in connection.execute(wanted.order_by(grouped.c.newest)):
+            for seq, count, path in connection.execute(query.order_by(grouped.c.newest)):
                 folder = path.rpartition(b"/")[0] if isinstance(path, bytes) else b""
                 if folder not in folders:
                     album = album_folder(Path(os.fsdecode(folder), "a file"))
@@ -202,12 +202,12 @@ def _has_verdict() -> sa.ColumnElement[bool]:
     return sa.select(earlier.c.seq).where(*same, sa.or_(is_it, is_equal)).exists()
 
 
-def _is_equal(decision: Any, other: Any) -> sa.ColumnElement[bool]:
+def _is_equal(decision: Any, compared: Any) -> sa.ColumnElement[bool]:
     """Match decisions for the same group from the same evidence by the same rules."""
     return sa.and_(
-        decision.evidence_hash == other.evidence_hash,
-        decision.rules_version == other.rules_version,
-        decision.crg_mbid.is_not_distinct_from(other.crg_mbid),
+        decision.evidence_hash == compared.evidence_hash,
+        decision.rules_version == compared.rules_version,
+        decision.crg_mbid.is_not_distinct_from(compared.crg_mbid),
     )
 
 
@@ -245,9 +245,9 @@ class Verdicts(StorePart):
         """
         replaced = (*outdated, override) if override else outdated
         recordings = {record.recording_mbid for record in replaced}
-        wanted = sa.select(overrides).where(overrides.c.recording_mbid.in_(recordings))
+        query = sa.select(overrides).where(overrides.c.recording_mbid.in_(recordings))
         with self._database.writing() as connection:
-            rows = connection.execute(wanted).all()
+            rows = connection.execute(query).all()
             before = tuple(self._database.read(OverrideRecord, row) for row in rows)
             verdicts_before = tuple(
                 self._database.read(VerdictRecord, row)
@@ -268,9 +268,9 @@ class Verdicts(StorePart):
         """
         expected = {saved.override.recording_mbid: saved.override} if saved.override else {}
         recordings = {*expected, *(override.recording_mbid for override in saved.before)}
-        wanted = sa.select(overrides).where(overrides.c.recording_mbid.in_(recordings))
+        query = sa.select(overrides).where(overrides.c.recording_mbid.in_(recordings))
         with self._database.writing() as connection:
-            rows = connection.execute(wanted).all()
+            rows = connection.execute(query).all()
             current = [self._database.read(OverrideRecord, row) for row in rows]
             if current != [*expected.values()] or _has_newer(connection, saved.verdicts):
                 return False
@@ -301,8 +301,8 @@ class Verdicts(StorePart):
         is_affected = sa.or_(
             decisions.c.recording_mbid == override.recording_mbid, decisions.c.id.in_(saved_with)
         )
-        wanted = sa.select(decisions).where(is_affected, ~superseded()).order_by(decisions.c.seq)
-        return tuple(readable(self._database, self._database.rows(wanted)))
+        query = sa.select(decisions).where(is_affected, ~superseded()).order_by(decisions.c.seq)
+        return tuple(readable(self._database, self._database.rows(query)))
 
     def history(self, decision: str) -> tuple[VerdictRecord, ...]:
         """Return every verdict on a decision, the newest first."""
@@ -317,7 +317,7 @@ class Verdicts(StorePart):
 
     def on_equal(self, decision: DecisionRecord) -> VerdictRecord | None:
         """Return the newest verdict on a decision, or on an equal decision on the same file."""
-        wanted = (
+        query = (
             sa.select(verdicts)
             .join(decisions, decisions.c.id == verdicts.c.decision_id)
             .where(
@@ -328,7 +328,7 @@ class Verdicts(StorePart):
             .order_by(verdicts.c.seq.desc())
             .limit(1)
         )
-        return self._database.record(VerdictRecord, wanted)
+        return self._database.record(VerdictRecord, query)
 
 
 _OF_DECISIONS = (

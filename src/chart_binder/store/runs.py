@@ -44,8 +44,8 @@ class Runs(StorePart):
     def beginning_with(self, letters: str) -> tuple[RunRecord, ...]:
         """Return the newest two runs whose ids begin with these letters."""
         has_prefix = runs.c.id.startswith(letters, autoescape=True)
-        wanted = sa.select(runs).where(has_prefix).order_by(runs.c.seq.desc()).limit(2)
-        return tuple(map(self._read, self._database.rows(wanted)))
+        query = sa.select(runs).where(has_prefix).order_by(runs.c.seq.desc()).limit(2)
+        return tuple(map(self._read, self._database.rows(query)))
 
     def latest(self) -> RunRecord | None:
         """Return the run that began last."""
@@ -55,10 +55,10 @@ class Runs(StorePart):
         self, count: int, command: str | None = None, on_unread: UnreadRunHandler | None = None
     ) -> tuple[RunRecord, ...]:
         """Return the last `count` runs (of `command`), newest first; see also `iterate`."""
-        wanted = sa.select(runs).order_by(runs.c.seq.desc()).limit(count)
+        query = sa.select(runs).order_by(runs.c.seq.desc()).limit(count)
         if command is not None:
-            wanted = wanted.where(runs.c.command == command)
-        return tuple(self._readable(self._database.rows(wanted), on_unread))
+            query = query.where(runs.c.command == command)
+        return tuple(self._readable(self._database.rows(query), on_unread))
 
     def iterate(self, on_unread: UnreadRunHandler | None = None) -> Iterator[RunRecord]:
         """Yield every run, newest first; pass the problem of a damaged one to `on_unread`."""
@@ -142,8 +142,8 @@ class Journal(StorePart):
 
     def counts(self, run: str) -> dict[WriteState, int]:
         """Return how many writes of a run are in each state."""
-        wanted = sa.select(writes.c.state, sa.func.count()).where(writes.c.run_id == run)
-        rows = self._database.rows(wanted.group_by(writes.c.state))
+        query = sa.select(writes.c.state, sa.func.count()).where(writes.c.run_id == run)
+        rows = self._database.rows(query.group_by(writes.c.state))
         return {WriteState(state): count for state, count in rows}
 
     def of_path(self, path: bytes) -> tuple[WriteRecord, ...]:
@@ -184,8 +184,8 @@ class Journal(StorePart):
         return (self._database.read(WriteRecord, row) for row in rows)
 
     def _all(self, condition: sa.ColumnElement[bool]) -> tuple[WriteRecord, ...]:
-        wanted = sa.select(writes).where(condition).order_by(writes.c.seq.desc())
-        return self._database.records(WriteRecord, wanted)
+        query = sa.select(writes).where(condition).order_by(writes.c.seq.desc())
+        return self._database.records(WriteRecord, query)
 
 
 _OF_PATHS = (
@@ -210,17 +210,17 @@ class UnwrittenFiles(StorePart):
             if gone:
                 connection.execute(sa.delete(unwritten).where(unwritten.c.path_key.in_(gone)))
             if rows:
-                adding = insert_into(connection, unwritten)
-                connection.execute(adding.on_conflict_do_nothing(), rows)
+                insertion = insert_into(connection, unwritten)
+                connection.execute(insertion.on_conflict_do_nothing(), rows)
 
     def all(self) -> Iterator[UnwrittenRecord]:
         """Return the files that were not written, sorted by reason and path."""
         columns = (unwritten.c[name] for name in UnwrittenRecord.__struct_fields__)
-        wanted = sa.select(*columns).order_by(unwritten.c.why, unwritten.c.path)
-        return iter(self._database.records(UnwrittenRecord, wanted))
+        query = sa.select(*columns).order_by(unwritten.c.why, unwritten.c.path)
+        return iter(self._database.records(UnwrittenRecord, query))
 
     def _of(self, paths: Collection[bytes]) -> dict[bytes, tuple[str | None, str]]:
         keys = [path_key(path) for path in paths]
-        wanted = sa.select(unwritten.c.path, unwritten.c.decision_id, unwritten.c.why)
-        rows = self._database.rows(wanted.where(unwritten.c.path_key.in_(keys))) if keys else ()
+        query = sa.select(unwritten.c.path, unwritten.c.decision_id, unwritten.c.why)
+        rows = self._database.rows(query.where(unwritten.c.path_key.in_(keys))) if keys else ()
         return {row.path: (row.decision_id, row.why) for row in rows}

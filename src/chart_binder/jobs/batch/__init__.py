@@ -59,23 +59,23 @@ class Album:
 
 
 def find_albums(
-    named: Iterable[Path], *, is_quiet: bool = False
+    named_paths: Iterable[Path], *, is_quiet: bool = False
 ) -> Iterator[Album | UnreadablePath]:
     """Yield the albums in files and folders, and paths that cannot be read, as they are found.
 
     `find_audio_files` walks the folders, and warns unless this `is_quiet`. A path inside another
     named path is found once.
     """
-    held: tuple[Path, ...] = ()
-    paths = outermost_paths(named)
+    album: tuple[Path, ...] = ()
+    paths = outermost_paths(named_paths)
     files = find_audio_files(paths, warn=None) if is_quiet else find_audio_files(paths)
     for item in chain(_folders(files), (None,)):
-        if isinstance(item, tuple) and _are_neighbours(held, item):
-            held += item
+        if isinstance(item, tuple) and _are_neighbours(album, item):
+            album += item
             continue
-        if held:
-            yield Album(held)
-        held = item if isinstance(item, tuple) else ()
+        if album:
+            yield Album(album)
+        album = item if isinstance(item, tuple) else ()
         if isinstance(item, UnreadablePath):
             yield item
 
@@ -97,10 +97,10 @@ def _are_neighbours(paths: Sequence[Path], following: Sequence[Path]) -> bool:
     return bool(paths) and is_small and paths[-1].parent.parent == following[0].parent.parent
 
 
-def outermost_paths(named: Iterable[Path]) -> Sequence[Path]:
+def outermost_paths(paths: Iterable[Path]) -> Sequence[Path]:
     """Return the paths without duplicates, and without those inside another of them."""
     places: dict[str, Path] = {}
-    for path in named:
+    for path in paths:
         places.setdefault(os.path.abspath(path), path)  # noqa: PTH100 - a link stays a link
     inside = {
         place for place in places if any(str(above) in places for above in Path(place).parents)

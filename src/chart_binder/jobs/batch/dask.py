@@ -281,25 +281,25 @@ def _unable(who: str, problem: str | None) -> ClusterError:
 
 def _problem(answer: object) -> str | None:
     """Return what is wrong with an answer of `installed` or `open_for_run`, or None."""
-    ours = version("chart-binder")
+    local = version("chart-binder")
     match answer:
         case CanonError():
             return str(answer)
         case BaseException():
-            return f"{answer!r}; is chart-binder {ours} in its environment, with its plug-ins?"
-    return None if answer == ours else f"it has chart-binder {answer}, and this machine {ours}"
+            return f"{answer!r}; is chart-binder {local} in its environment, with its plug-ins?"
+    return None if answer == local else f"it has chart-binder {answer}, and this machine {local}"
 
 
 def _check_versions(cluster: Cluster) -> None:
     """Raise `ClusterError` if versions of Dask differ, because they may not work together."""
     versions = cluster.client.get_versions()
-    ours = versions["client"]["packages"]["distributed"]
-    others = {f"worker {address}": process for address, process in versions["workers"].items()}
-    for name, process in {"scheduler": versions["scheduler"], **others}.items():
-        theirs = process["packages"]["distributed"] if process else "of an unknown version"
-        if theirs != ours:
+    local = versions["client"]["packages"]["distributed"]
+    workers = {f"worker {address}": process for address, process in versions["workers"].items()}
+    for name, process in {"scheduler": versions["scheduler"], **workers}.items():
+        remote = process["packages"]["distributed"] if process else "of an unknown version"
+        if remote != local:
             raise ClusterError(
-                f"the Dask {name} has distributed {theirs}, and this machine {ours}:"
+                f"the Dask {name} has distributed {remote}, and this machine {local}:"
                 " install the same version on all"
             )
 

@@ -95,15 +95,16 @@ def album_collection(paths: Sequence[Path]) -> Collection | None:
     for path in paths:
         folders[path.parent].append(path)
     for files in folders.values():
-        few = {files[0], files[len(files) // 2], files[-1]}
-        tags = [read for read in map(tags_or_error, few) if isinstance(read, TrackTags)]
+        some_files = {files[0], files[len(files) // 2], files[-1]}
+        results = map(tags_or_error, some_files)
+        tags = [result for result in results if isinstance(result, TrackTags)]
         if kind := collection_of(tags):
             return kind
     return None
 
 
 def library_items(
-    named: Sequence[Path], order: Order, *, only_collections: bool, has_decisions: "DecisionTest"
+    paths: Sequence[Path], order: Order, *, only_collections: bool, has_decisions: "DecisionTest"
 ) -> LibraryItems:
     """Yield the albums of a library in an order; `NoInputYet` while none is found.
 
@@ -111,7 +112,7 @@ def library_items(
     search for a collection takes long, other albums go first, too.
     """
     if order is Order.PATH and not only_collections:
-        yield from find_albums(named)
+        yield from find_albums(paths)
         return
     ahead: queue.Queue[Any] = queue.Queue(_MAX_AHEAD)
     begun = time.monotonic()
@@ -119,8 +120,8 @@ def library_items(
     def is_batch_idle() -> bool:
         return ahead.empty() and time.monotonic() - begun > _PATIENCE_S
 
-    first = _collections_first(named, has_decisions, is_batch_idle)
-    yield from _read_ahead(_collections(named) if only_collections else first, ahead)
+    first = _collections_first(paths, has_decisions, is_batch_idle)
+    yield from _read_ahead(_collections(paths) if only_collections else first, ahead)
 
 
 def _read_ahead(items: Iterable[T], ahead: "queue.Queue[Any]") -> Iterator[T | NoInputYet]:
@@ -151,23 +152,23 @@ def _read_ahead(items: Iterable[T], ahead: "queue.Queue[Any]") -> Iterator[T | N
 DecisionTest: TypeAlias = Callable[[Sequence[Path]], bool]
 
 
-def _collections(named: Sequence[Path]) -> Iterator[Album | UnreadablePath]:
-    for item in find_albums(named):
+def _collections(paths: Sequence[Path]) -> Iterator[Album | UnreadablePath]:
+    for item in find_albums(paths):
         if isinstance(item, UnreadablePath) or album_collection(item.paths):
             yield item
 
 
 def _collections_first(
-    named: Sequence[Path], has_decisions: DecisionTest, is_batch_idle: Callable[[], bool]
+    paths: Sequence[Path], has_decisions: DecisionTest, is_batch_idle: Callable[[], bool]
 ) -> Iterator[Album | UnreadablePath]:
     first: set[int] = set()
-    for item in find_albums(named):
+    for item in find_albums(paths):
         if isinstance(item, UnreadablePath):
             yield item
         elif is_batch_idle() or (not has_decisions(item.paths) and album_collection(item.paths)):
             first.add(hash(item.paths))
             yield item
-    for item in find_albums(named, is_quiet=True):
+    for item in find_albums(paths, is_quiet=True):
         if isinstance(item, Album) and hash(item.paths) not in first:
             yield item
 
@@ -414,19 +415,19 @@ class Requests:
         requests = (
             read_request(text, number) for number, text in enumerate(lines, 1) if text.strip()
         )
-        held: list[Path] = []
+        album: list[Path] = []
         for request in chain(_read_ahead(requests, queue.Queue(_MAX_LINES_AHEAD)), (None,)):
             item = request.target if isinstance(request, LineRequest) else request
             if isinstance(request, LineRequest):
                 target = request.target
                 key = target.name if isinstance(target, BundleRequest) else target
                 self._pending[key].append(request)
-            if isinstance(item, Path) and _fits(held, item):
-                held.append(item)
+            if isinstance(item, Path) and _fits(album, item):
+                album.append(item)
                 continue
-            if held:
-                yield Album(tuple(held), is_urgent=True)
-            held = [item] if isinstance(item, Path) else []
+            if album:
+                yield Album(tuple(album), is_urgent=True)
+            album = [item] if isinstance(item, Path) else []
             if isinstance(item, BundleRequest | NoInputYet):
                 yield item
 
@@ -439,7 +440,7 @@ class Requests:
         return request
 
 
-def _fits(held: list[Path], path: Path) -> bool:
-    return not held or (
-        held[-1].parent == path.parent and path not in held and len(held) < MAX_ALBUM_FILES
+def _fits(album: list[Path], path: Path) -> bool:
+    return not album or (
+        album[-1].parent == path.parent and path not in album and len(album) < MAX_ALBUM_FILES
     )

@@ -224,8 +224,8 @@ class TagWriter:
     def _open_album(self, folder: Path) -> _HeldAlbum:
         held = self._open.get(folder)
         if held is None:
-            there = {str(path) for path in files_of_album(folder) if not path.is_symlink()}
-            held = self._open[folder] = _HeldAlbum(there)
+            files = {str(path) for path in files_of_album(folder) if not path.is_symlink()}
+            held = self._open[folder] = _HeldAlbum(files)
         return held
 
     def _release(self, folders: Iterable[Path]) -> None:
@@ -275,11 +275,11 @@ class TagWriter:
 
     def unfinished(self) -> Sequence[FileOutcome]:
         """Return and forget the finished files of unfinished albums."""
-        left = [outcome for held in self._open.values() for outcome in held.outcomes]
+        unwritten = [outcome for held in self._open.values() for outcome in held.outcomes]
         self._folder_of.clear()
         self._open.clear()
-        self.has_unwritten |= bool(left)
-        return left
+        self.has_unwritten |= bool(unwritten)
+        return unwritten
 
     def stop(self) -> None:
         """Begin to write no more files."""

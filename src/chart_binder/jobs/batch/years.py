@@ -83,9 +83,9 @@ class YearQueue:
             while waiting or running:
                 is_over = should_stop() or (deadline is not None and time.monotonic() >= deadline)
                 if is_over or asker.failures >= _MAX_FAILURES:
-                    left = [file for files in waiting for file in files]
-                    self.files_left, waiting = self.files_left + len(left), []
-                    yield from left
+                    unasked = [file for files in waiting for file in files]
+                    self.files_left, waiting = self.files_left + len(unasked), []
+                    yield from unasked
                 while waiting and len(running) < self.jobs:
                     files = waiting.pop(0)
                     case = asker.case_of(files[0])
