@@ -264,10 +264,10 @@ def explanation_lines(
         yield from _siblings(case.bundle)
     candidates = appearances(case.bundle)
     chosen = next((row for row in candidates if row.release_group == case.decision.crg_mbid), None)
-    rivals = why_not(case, rules_config)
-    if rows := [*_candidate_lines(candidates, chosen, rivals, whole=whole)]:
+    lost = why_not(case, rules_config)
+    if rows := [*_candidate_lines(candidates, chosen, lost.rivals, whole=whole)]:
         most = len(rows) if whole else _FEW_CANDIDATES if brief else _MAX_CANDIDATES
-        facts = WITH_FACTS if any(rival.why_not.endswith(WITH_FACTS) for rival in rivals) else ""
+        facts = WITH_FACTS if lost.by_facts else ""
         yield ""
         yield from wrap(f"The candidates, by their first official release{facts}:", "  ")
         yield from candidate_table(rows[:most])
@@ -324,7 +324,7 @@ def _candidate_lines(
     for candidate in candidates:
         rival = excluded.pop(candidate.release_group, None)
         reason = _say_once(reason_alone(candidate.kind, rival.why_not if rival else ""), chosen)
-        why = "chosen" if candidate is chosen else reason.removesuffix(WITH_FACTS)
+        why = "chosen" if candidate is chosen else reason
         mark = ">" if candidate is chosen else " "
         day = candidate.sources[0].date if candidate.sources else "-"
         page = labelled("", musicbrainz_page("release-group", candidate.release_group))
@@ -332,7 +332,7 @@ def _candidate_lines(
         name = f"{candidate.title} ({candidate.kind})"
         yield CandidateLine(f"  {mark} {day:<10}  ", name, why, below)
     for rival in excluded.values():
-        why = _say_once(rival.why_not, chosen).removesuffix(WITH_FACTS)
+        why = _say_once(rival.why_not, chosen)
         page = labelled("", musicbrainz_page("release-group", rival.release_group))
         below = [*page] if whole else []
         yield CandidateLine(f"    {'-':<10}  ", rival.title, why, below)
@@ -384,7 +384,7 @@ def explanation_object(case: Case, rules_config: RulesConfig) -> dict[str, objec
         "path": tuple(_rule_path(case, verdict)),
         "appearances": appearances(case.bundle),
         "lead_window": lead_window(case.bundle, rules_config),
-        "rivals": why_not(case, rules_config),
+        "rivals": why_not(case, rules_config).with_remarks,
     }
     if siblings := siblings_of(case.bundle):
         explained["siblings"] = [

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 
 import msgspec
@@ -134,30 +135,43 @@ def _source(when: PartialDate, releases: Sequence[Release]) -> DateSource:
     )
 
 
-def why_not(case: Case, rules_config: RulesConfig) -> tuple[Rival, ...]:
+@dataclass(frozen=True, slots=True)
+class LostCandidates:
+    """The candidates that were not chosen; the verified facts gave the reasons of `by_facts`."""
+
+    rivals: tuple[Rival, ...] = ()
+    by_facts: frozenset[ReleaseGroupId] = frozenset()
+
+    @property
+    def with_remarks(self) -> tuple[Rival, ...]:
+        """The candidates, with a remark on each reason that the verified facts gave."""
+        return tuple(
+            replace(rival, why_not=rival.why_not + WITH_FACTS)
+            if rival.release_group in self.by_facts
+            else rival
+            for rival in self.rivals
+        )
+
+
+def why_not(case: Case, rules_config: RulesConfig) -> LostCandidates:
     """Return every candidate that was not chosen, with the reason in one line.
 
     The rules give the reason if they, with the verified facts, choose the same group or exclude the
     candidate. Otherwise the model's answer is the reason.
     """
     if case.verdict is None:
-        return ()
+        return LostCandidates()
     result = case.decision.adjudication
     if case.bundle is None or result is None or case.decision.crg_mbid is None:
-        return case.verdict.rivals
+        return LostCandidates(case.verdict.rivals)
     from chart_binder.llm.open_case import weigh_facts  # its regular expressions compile for 0.1 s
 
     assert isinstance(case.verdict, Open)  # models are asked about open cases only
     crg = case.decision.crg_mbid
     by_facts = weigh_facts(case.bundle, result.facts, rules_config).verdict
     if isinstance(by_facts, Decided) and by_facts.crg == crg:
-        before = {rival.release_group: rival.why_not for rival in case.verdict.rivals}
-        return tuple(
-            rival
-            if before.get(rival.release_group) == rival.why_not
-            else replace(rival, why_not=rival.why_not + WITH_FACTS)
-            for rival in by_facts.rivals
-        )
+        changed = frozenset(by_facts.rivals).difference(case.verdict.rivals)
+        return LostCandidates(by_facts.rivals, frozenset(rival.release_group for rival in changed))
     reason = result.rationale or "no reason was given"
     if len(reason) > _LONGEST_REASON:
         reason = f"{reason[:_LONGEST_REASON].rstrip()} ..."
@@ -165,7 +179,7 @@ def why_not(case: Case, rules_config: RulesConfig) -> tuple[Rival, ...]:
     if isinstance(by_facts, Decided):
         group = _name(case.bundle, by_facts.crg)
         choice = f"with the verified facts in, {by_facts.crg_rule} gives {group}, but {choice}"
-    return tuple(_reasons_by_model(case.bundle, crg, choice, rules_config))
+    return LostCandidates(tuple(_reasons_by_model(case.bundle, crg, choice, rules_config)))
 
 
 def reason_alone(kind: str, why_not: str) -> str:
