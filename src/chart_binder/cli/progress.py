@@ -141,11 +141,15 @@ class _ProgressBar(Progress):
             yield
 
     def _width(self) -> int:
-        """Return the width of the line; in the last column the cursor would wrap."""
-        try:
-            return max(1, os.get_terminal_size(self.stream.fileno()).columns - 1)
-        except (OSError, ValueError):
-            return 79
+        return terminal_columns(self.stream)
+
+
+def terminal_columns(stream: TextIO | None = None) -> int:
+    """Return the width of a line that is redrawn; in the last column the cursor would wrap."""
+    try:
+        return max(1, os.get_terminal_size((stream or sys.stderr).fileno()).columns - 1)
+    except (OSError, ValueError):
+        return 79
 
 
 class _AboveBar:
@@ -178,11 +182,15 @@ def bar_line(
         parts.append(f"{elapsed_s:.0f} s")
     while len(parts) > 1 and len(", ".join(parts)) > width:
         parts.pop()
-    words = ", ".join(parts)
+    return bar(files, total, ", ".join(parts), width)
+
+
+def bar(done: float, total: float, words: str, width: int) -> str:
+    """Return words after a bar, if `total` is known and there is room for a bar."""
     room = min(_MAX_BAR, width - len(words) - len("[] "))
     if not total or room < _MIN_BAR:
         return words
-    filled = min(room, room * files // total)
+    filled = int(min(room, room * done // total))
     return f"[{'#' * filled}{'-' * (room - filled)}] {words}"
 
 

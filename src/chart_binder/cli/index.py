@@ -1,0 +1,175 @@
+"""`canon index`: build an index of all of MusicBrainz from a dump, show it, and check it."""
+
+import os
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+from chart_binder.cli import options, output
+from chart_binder.cli.stages import stages
+from chart_binder.errors import UsageError
+from chart_binder.musicbrainz.index.build import (
+    LEAST_MEMORY_MB,
+    MEMORY_MB,
+    BuildOptions,
+    build_index,
+)
+from chart_binder.musicbrainz.index.layout import Summary, open_index, read_summary
+from chart_binder.musicbrainz.index.verify import check_index
+from chart_binder.musicbrainz.index.workspace import available_memory
+from chart_binder.wiring import index_path
+
+_SIZE = re.compile(r"(\d{1,6}(?:\.\d+)?) ?(MB|GB)", re.IGNORECASE)
+_MOST_JOBS = 256
+_DEFAULT_SHARE = 0.8
+_SHOWN = ("recording", "release", "release_group", "artist", "work", "isrc")
+file_argument = click.argument("file", required=False, type=options.PATH)
+
+
+@options.group("index")
+def index() -> None:
+    """Build an index of all of MusicBrainz from a dump, show it, and check it."""
+
+
+@index.command("build")
+@click.argument("dump", type=options.PATH)
+@options.option("-o --out FILE", "The index; by default, what `canon index path` prints.",
+                type=options.PATH)  # fmt: skip
+@options.option("--temporary FOLDER", "A folder for temporary files; by default, that of the"
+                " index.", type=options.PATH)  # fmt: skip
+@options.option("--memory SIZE", "The most memory, such as 800MB; by default 4GB, or less if less"
+                " is free.")  # fmt: skip
+@options.option("--jobs N", "Threads and processes; by default, one for each processor.",
+                type=click.IntRange(1, _MOST_JOBS))  # fmt: skip
+@options.pass_session
+def build(
+    session: options.Session,
+    dump: str,
+    out: str | None,
+    temporary: str | None,
+    memory: str | None,
+    jobs: int | None,
+) -> None:
+    """Build an index from DUMP: mbdump.tar.bz2, or a folder of its unpacked tables.
+
+    It takes the extra `index` (DuckDB), and about three times the size of the tables on disk. The
+    new index takes the old one's place once it has been checked; if the build ends before, the old
+    one stays.
+
+    Exit status: 0, 1 the dump is damaged or there is too little room, 2 an option is not valid, 130
+    interrupted.
+    """
+    path = _path(session, out)
+    if out is None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    build_options = BuildOptions(
+        path,
+        Path(temporary) if temporary else None,
+        _memory_mb(memory),
+        jobs or len(os.sched_getaffinity(0)),
+    )
+    with _interrupted_by_signals(), stages(is_quiet=session.quiet) as meter:
+        summary = build_index(Path(dump), build_options, meter)
+    _show(session, path, summary)
+    if summary.absent:
+        absent = ", ".join(summary.absent)
+        output.print_notes([f"the dump has no file for {absent}, so they count as empty"])
+    output.print_next("canon doctor")
+
+
+@index.command("show")
+@file_argument
+@options.pass_session
+def show(session: options.Session, file: str | None) -> None:
+    """Show the age, the schema, the size and the numbers of rows of an index, or of FILE.
+
+    Exit status: 0, 1 there is no index that can be read.
+    """
+    path = _path(session, file)
+    connection = open_index(path)
+    try:
+        _show(session, path, read_summary(connection))
+    finally:
+        connection.close()
+
+
+@index.command("verify")
+@file_argument
+@options.pass_session
+def verify(session: options.Session, file: str | None) -> None:
+    """Check an index, or FILE: its pages, its numbers of rows, and a sample by a second path.
+
+    Exit status: 0, 1 it is damaged, or there is none, 130 interrupted.
+    """
+    path = _path(session, file)
+    with stages(is_quiet=session.quiet) as meter:
+        summary = check_index(path, meter)
+    _show(session, path, summary)
+
+
+@index.command("path")
+@options.pass_session
+def print_path(session: options.Session) -> None:
+    """Print where the index is, or would be."""
+    path = index_path(session.config)
+    session.show({"path": str(path), "exists": path.exists()}, [str(path)])
+
+
+def _path(session: options.Session, name: str | None) -> Path:
+    return Path(name) if name else index_path(session.config)
+
+
+def _memory_mb(text: str | None) -> int:
+    """Parse a size; by default 4 GB, or most of what is free. Raises `UsageError`."""
+    if text is None:
+        free = available_memory()
+        default = MEMORY_MB if free is None else min(MEMORY_MB, free / 1e6 * _DEFAULT_SHARE)
+        return max(LEAST_MEMORY_MB, int(default))
+    size = _SIZE.fullmatch(text.strip())
+    amount = float(size[1]) * (1_000 if size[2].upper() == "GB" else 1) if size else 0
+    if amount < LEAST_MEMORY_MB:
+        raise UsageError(
+            f"--memory: {text!r} is not a size such as 800MB or 4GB, at least {LEAST_MEMORY_MB}MB"
+        )
+    return int(amount)
+
+
+@contextmanager
+def _interrupted_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end a build like Ctrl-C, so that it removes what it wrote."""
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        del number, frame
+        raise KeyboardInterrupt
+
+    before = {
+        number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _show(session: options.Session, path: Path, summary: Summary) -> None:
+    size = path.stat().st_size
+    age = summary.age_days(datetime.now(UTC))
+    fields = {"path": str(path), "bytes": size, "age_days": round(age, 1), "summary": summary}
+    counts = (f"{summary.counts.get(table, 0):,} {table.replace('_', ' ')}s" for table in _SHOWN)
+    texts = {
+        "index": f"{path} ({size / 1e6:,.1f} MB)",
+        "dump": f"of {summary.dumped_at:%Y-%m-%d %H:%M} UTC, {age:,.0f} days old, schema"
+        f" {summary.schema}",
+        "built": f"{summary.built_at} by canon {summary.canon}",
+        "has": ", ".join(counts),
+    }
+    lines = (line for name, text in texts.items() for line in output.labelled(name, text, 6, 0))
+    session.show(fields, lines)

@@ -1,0 +1,117 @@
+"""Progress of a command that works in stages, with a rate and the time left for each."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from chart_binder.cli.output import duration, fit, print_error, print_notes, rate_text
+from chart_binder.cli.progress import bar, terminal_columns
+
+_TICK_S = 0.5
+_LINE_EVERY_S = 10.0
+_NOTED_FROM_S = 2.0
+_ESTIMATE_AFTER_S = 2.0
+
+
+@contextmanager
+def stages(*, is_quiet: bool) -> Iterator["Stages"]:
+    """Show stages on standard error: as a bar on a terminal, else as lines."""
+    shown = Stages(is_quiet=is_quiet, is_bar=not is_quiet and sys.stderr.isatty())
+    thread = threading.Thread(target=shown.tick, daemon=True)
+    thread.start()
+    try:
+        yield shown
+        shown.end_stage()
+    finally:
+        shown.is_over.set()
+        thread.join()
+        shown.clear()
+
+
+class Stages:
+    """Shows how far a stage is; a thread shows it again twice a second."""
+
+    def __init__(self, *, is_quiet: bool, is_bar: bool) -> None:
+        self.is_over = threading.Event()
+        self._is_quiet = is_quiet
+        self._is_bar = is_bar
+        self._lock = threading.RLock()
+        self._stage, self._unit = "", ""
+        self._total = self._done = 0.0
+        self._follows: Callable[[], float] | None = None
+        self._began = self._shown_at = time.monotonic()
+        self._drawn = 0
+
+    def begin(self, stage: str, total: float = 0, unit: str = "") -> None:
+        """End the stage before, and begin one of unknown size if `total` is 0."""
+        with self._lock:
+            self.end_stage()
+            self._stage, self._total, self._unit = stage, total, unit
+            self._done, self._follows = 0.0, None
+            self._began = self._shown_at = time.monotonic()
+
+    def show(self, done: float) -> None:
+        """Note how many units are done; the thread shows it."""
+        self._done = done
+
+    def follow(self, done: Callable[[], float] | None) -> None:
+        """Let the thread call `done` each time, until it is None."""
+        with self._lock:
+            self._follows = done
+
+    def tick(self) -> None:
+        """Show the stage twice a second as a bar, or every ten seconds as a line."""
+        while not self.is_over.wait(_TICK_S):
+            with self._lock:
+                if self._follows:
+                    self._done = max(self._done, self._follows())
+                if self._is_bar:
+                    self._draw()
+                elif not self._is_quiet and time.monotonic() - self._shown_at >= _LINE_EVERY_S:
+                    self._shown_at = time.monotonic()
+                    print_error(self._words())
+
+    def end_stage(self) -> None:
+        """Print how long a stage took that took some time."""
+        took_s = time.monotonic() - self._began
+        if not self._stage or took_s < _NOTED_FROM_S:
+            return
+        with self._lock:
+            self.clear()
+            amount = self._amount(self._total) if self._total and self._unit != "%" else ""
+            rate = f" ({rate_text(self._total / took_s)})" if amount else ""
+            print_notes([f"{self._stage}: {amount}{', ' * bool(amount)}{duration(took_s)}{rate}"])
+
+    def clear(self) -> None:
+        """Remove the bar."""
+        with self._lock:
+            if self._drawn:
+                sys.stderr.write("\r" + " " * min(self._drawn, terminal_columns()) + "\r")
+                sys.stderr.flush()
+            self._drawn = 0
+
+    def _draw(self) -> None:
+        self._drawn = terminal_columns()
+        line = bar(self._done, self._total, self._words(), self._drawn)
+        sys.stderr.write("\r" + fit(line, self._drawn))
+        sys.stderr.flush()
+
+    def _words(self) -> str:
+        took_s = time.monotonic() - self._began
+        words = [self._stage]
+        if self._total and self._unit == "%":
+            words.append(f"{self._done:.0f} %")
+        elif self._total:
+            words.append(f"{self._done:,.0f} of {self._amount(self._total)}")
+        if self._done and took_s >= _ESTIMATE_AFTER_S and self._done < self._total:
+            rate = self._done / took_s
+            words += [rate_text(rate)] * (self._unit != "%")
+            words.append(f"about {duration((self._total - self._done) / rate)} left")
+        else:
+            words.append(duration(took_s))
+        return ", ".join(words)
+
+    def _amount(self, count: float) -> str:
+        return f"{count:,.0f} {self._unit}"
