@@ -1,6 +1,8 @@
 """`canon doctor`: check the store and the services that the configuration names."""
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
 from itertools import chain
 
 import click
@@ -13,6 +15,8 @@ from chart_binder.config import Config, LLMConfig
 from chart_binder.config.load import Settings, user_file
 from chart_binder.errors import CanonError, LookupFailedError, masked
 from chart_binder.jobs.model_check import HOW_TO_CHECK, find_result
+from chart_binder.musicbrainz.index.dump import ADDRESS
+from chart_binder.musicbrainz.index.layout import open_index, read_summary
 from chart_binder.store import VERSION, open_store
 from chart_binder.web.searxng import Degraded, NothingFound, SearchHits, SearxngClient
 from chart_binder.wiring import exam_results, index_path, musicbrainz_source, store_url
@@ -21,6 +25,10 @@ _OFFLINE = "not asked: offline (musicbrainz.offline is set)"
 _MODEL_SERVERS = {"ollama": ollama.check, "openai": openai.check}
 _MORE_ENGINES = "turn others on, or these off, under engines in its settings.yml"
 _NO_MODEL = "none is used: `canon config set llm.enabled true` turns one on"
+_HOW_TO_FETCH = (
+    f"for a newer one: `curl -O {ADDRESS}/$(curl -s {ADDRESS}/LATEST)/mbdump.tar.bz2`, then"
+    " `canon index build mbdump.tar.bz2`"
+)
 
 
 _Check = tuple[str, str]
@@ -40,7 +48,7 @@ class DoctorFinding(msgspec.Struct, frozen=True, rename={"text": "said"}):
 @click.command("doctor")
 @options.pass_session
 def doctor(session: options.Session) -> int:
-    """Check the store, MusicBrainz, the model and the search service, and say what to do.
+    """Check the store, MusicBrainz, an index, the model and the search service.
 
     Each is `ok`, `off` (by the configuration or --offline), `warning` (there is a remark, or it
     fails but is optional) or `failed`.
@@ -82,6 +90,7 @@ def findings(config: Config, only: str = "") -> Iterator[DoctorFinding]:
     checks: tuple[tuple[str, bool, str, bool, Callable[[Config], _Check]], ...] = (
         ("store", True, "", True, _store),
         ("musicbrainz", True, "", not is_offline or has_index, _musicbrainz),
+        *([("index", source == "index", "", True, _index)] if has_index else []),
         ("model", not model_off, model_off,
          config.llm.provider not in _MODEL_SERVERS or not is_offline, _model),
         ("search", False, search_off, not is_offline, _search),
@@ -115,6 +124,15 @@ def _musicbrainz(config: Config) -> _Check:
     if not health.is_reachable:
         raise LookupFailedError("; ".join(health.problems))
     return f"{health.host} answers", "; ".join(health.problems)
+
+
+def _index(config: Config) -> _Check:
+    path = index_path(config)
+    with closing(open_index(path)) as file:
+        summary = read_summary(file)
+    age_days = summary.age_days(datetime.now(UTC))
+    text = f"{path} has the dump of {summary.dumped_at:%Y-%m-%d}, {age_days:,.0f} days old"
+    return text, _HOW_TO_FETCH if age_days > config.musicbrainz.max_age_days else ""
 
 
 def _model(config: Config) -> _Check:

@@ -73,7 +73,7 @@ def build(
         path,
         Path(temporary) if temporary else None,
         _memory_mb(memory),
-        jobs or len(os.sched_getaffinity(0)),
+        jobs or os.cpu_count() or 1,
     )
     with _interrupted_by_signals(), stages(is_quiet=session.quiet) as meter:
         summary = build_index(Path(dump), build_options, meter)

@@ -43,6 +43,7 @@ COMMANDS = {
     "drift": ("drift", "drift", "List the decisions that would differ today, and why."),
     "init": ("setup", "init", "Ask what canon needs to know, and write your configuration."),
     "doctor": ("doctor", "doctor", "Check MusicBrainz, model, search service and store."),
+    "index": ("index", "index", "Build an index of all of MusicBrainz from a dump, or check it."),
     "model": ("model", "model", "Test whether the configured model reads well enough."),
     "config": ("config", "config", "Show the configuration and where it comes from, or change it."),
     "transcript": ("transcript", "transcript", "List, read, replay or parse runs of a model."),

@@ -156,7 +156,8 @@ class _Writer:
             self.add("discography", artist, packed_ids(groups), None, None)
         for old, new in merged.items():
             self._merge(old, new)
-        self.add("meta", "timestamp", timestamp)
+        summary = layout.Summary(31, timestamp, "", timestamp, "1.0.0", (), {})
+        layout.write_summary(self.connection, summary)
         self.connection.execute(f"PRAGMA application_id = {layout.APPLICATION_ID}")
         self.connection.execute(f"PRAGMA user_version = {layout.FORMAT}")
         self.connection.commit()

@@ -1,36 +1,256 @@
-"""Building an index from the small dump."""
+"""Building an index from the small dump, and from damaged copies of it."""
 
+import bz2
+import io
+import re
+import shutil
 import sqlite3
+import sys
+import tarfile
+from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
+import pytest
+
+from chart_binder.errors import IndexFileError
 from chart_binder.musicbrainz.index import layout
 from chart_binder.musicbrainz.index.build import BuildOptions, build_index
 from chart_binder.musicbrainz.index.dump import Meter
 from chart_binder.musicbrainz.index.verify import check_index
 
 DUMP = Path(__file__).parents[1] / "mbdump"
+NOTES = ("TIMESTAMP", "COPYING", "REPLICATION_SEQUENCE", "SCHEMA_SEQUENCE")
 
 
 class SilentMeter(Meter):
     def begin(self, stage: str, total: float = 0, unit: str = "") -> None: ...
     def show(self, done: float) -> None: ...
-    def follow(self, done: object) -> None: ...
+    def follow(self, done: Callable[[], float] | None) -> None: ...
 
 
-def test_the_small_dump_becomes_an_index_that_passes_its_checks(tmp_path: Path) -> None:
-    path = tmp_path / "musicbrainz.index"
-    summary = build_index(DUMP, BuildOptions(path), SilentMeter())
-    assert summary.counts["recording"] == 313
-    assert summary.counts["release"] == 332
-    assert summary.schema == 31
-    assert check_index(path, SilentMeter()) == summary
-    assert [*tmp_path.iterdir()] == [path]
+def build(source: Path, out: Path) -> layout.Summary:
+    return build_index(source, BuildOptions(out), SilentMeter())
 
 
-def test_a_recording_has_its_facts(tmp_path: Path) -> None:
-    path = tmp_path / "musicbrainz.index"
-    build_index(DUMP, BuildOptions(path), SilentMeter())
-    file: sqlite3.Connection = layout.open_index(path)
-    (name,) = file.execute("SELECT name FROM recording WHERE name LIKE '%tab%'").fetchone()
-    assert "\t" in name or "\\N" in name
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("index") / "musicbrainz.index"
+    build(DUMP, path)
+    return path
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    """A copy of the small dump."""
+    return shutil.copytree(DUMP, tmp_path / "dump")
+
+
+def rows_of(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    file = layout.open_index(path)
+    names = [
+        name for (name,) in file.execute("SELECT name FROM sqlite_master") if "auto" not in name
+    ]
+    rows = {name: sorted(file.execute(f"SELECT * FROM {name}"), key=repr) for name in names}
     file.close()
+    del rows["meta"]
+    return rows
+
+
+def test_the_index_passes_its_checks_and_nothing_else_is_left(index: Path) -> None:
+    summary = check_index(index, SilentMeter())
+    assert (summary.counts["recording"], summary.counts["release"], summary.schema) == (
+        313,
+        332,
+        31,
+    )
+    assert "work" in summary.absent
+    assert [*index.parent.iterdir()] == [index]
+
+
+def one(index: Path, query: str, *values: object) -> tuple[object, ...]:
+    file = layout.open_index(index)
+    (row,) = file.execute(query, values).fetchall()
+    file.close()
+    return tuple(row)
+
+
+def test_escapes_of_the_dump_are_undone(index: Path) -> None:
+    (name,) = one(index, "SELECT name FROM recording WHERE name LIKE 'INVENTED%'")
+    assert name == "INVENTED\ttab, new\nline and back\\slash \\N"
+
+
+def test_events_are_by_date_and_those_of_a_day_by_the_names_of_countries(index: Path) -> None:
+    query = "SELECT info FROM release WHERE comment LIKE ?"
+    countries = {}
+    for comment in ("INVENTED: one day in five%", "INVENTED: one day in twenty%"):
+        (packed,) = one(index, query, comment)
+        assert isinstance(packed, bytes)
+        countries[comment[-7:-1]] = [code for _, code in layout.INFO.decode(packed).events]
+    assert countries["n five"] == ["AU", "DE", "GB", "US", "JP"], "that of JP lacks a day"
+    by_name = "AU AT CA CN FR DE HK IT JP MY MX NL NZ PL RU KR SE TW GB US"
+    assert countries["twenty"] == by_name.split()
+
+
+@pytest.mark.parametrize("schema", [29, 30])
+def test_earlier_schemas_make_the_same_index(dump: Path, index: Path, schema: int) -> None:
+    change(dump, "isrc", lambda fields: [*fields[:3], r"\N", *fields[3:]])
+    if schema == 29:
+        change(dump, "medium", lambda fields: fields[:-1])
+    (dump / "SCHEMA_SEQUENCE").write_text(f"{schema}\n")
+    assert build(dump, dump / "out").schema == schema
+    assert rows_of(dump / "out") == rows_of(index)
+
+
+def change(dump: Path, table: str, new: Callable[[list[str]], list[str]], line: int = 0) -> None:
+    """Change the fields of one line of a table, or of all."""
+    path = dump / "mbdump" / table
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    for number, text in enumerate(lines, 1):
+        if line in (0, number):
+            lines[number - 1] = "\t".join(new(text.split("\t")))
+    path.write_text("".join(f"{text}\n" for text in lines), encoding="utf-8", newline="\n")
+
+
+def refusal(source: Path, out: Path) -> str:
+    """Return why a build fails, and hold it to leaving the old index and nothing else."""
+    out.write_bytes(b"old")
+    before = {*out.parent.iterdir()}
+    with pytest.raises(IndexFileError) as refused:
+        build(source, out)
+    assert out.read_bytes() == b"old"
+    assert {*out.parent.iterdir()} == before
+    return str(refused.value)
+
+
+def test_a_damaged_row_is_named_by_table_line_and_column(dump: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    change(dump, "track", lambda fields: [*fields[:3], "four", *fields[4:]], line=17)
+    text = refusal(dump, out)
+    assert text.endswith("mbdump/track', line 17: column medium is 'four', not a whole number")
+    change(dump, "track", lambda fields: [*fields[:3], r"\N", *fields[4:]], line=17)
+    assert "line 17: column medium is NULL" in refusal(dump, out)
+    change(dump, "track", lambda fields: fields[:3], line=17)
+    assert "line 17: 3 fields, and the table has 12 columns" in refusal(dump, out)
+
+
+def test_a_table_that_is_cut_off_is_refused(dump: Path, tmp_path: Path) -> None:
+    path = dump / "mbdump" / "recording"
+    content = path.read_bytes()
+    path.write_bytes(content[:-40])
+    assert "recording' is cut off" in refusal(dump, tmp_path / "out")
+    path.write_bytes(content[: content.rindex(b"\n", 0, -1) + 1])
+    assert "rows of track refer to a recording that is not there" in refusal(dump, tmp_path / "out")
+    path.write_bytes(b"\xff".join(content.split(b"INVENTED")))
+    assert re.search(r"line \d+: byte 48 is not UTF-8", refusal(dump, tmp_path / "out"))
+    path.unlink()
+    assert refusal(dump, tmp_path / "out").endswith("mbdump' lacks the table recording")
+
+
+def test_other_schemas_are_refused_by_number(dump: Path, tmp_path: Path) -> None:
+    (dump / "SCHEMA_SEQUENCE").write_text("32\n")
+    assert "is '32', and this canon reads 29, 30 or 31" in refusal(dump, tmp_path / "out")
+    (dump / "SCHEMA_SEQUENCE").unlink()
+    assert "SCHEMA_SEQUENCE' cannot be read (No such file" in refusal(dump, tmp_path / "out")
+
+
+def archive(path: Path) -> Path:
+    """Write the small dump as an archive, its members in the order of a real one."""
+    names = [*NOTES, *sorted(f"mbdump/{table.name}" for table in (DUMP / "mbdump").iterdir())]
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as tar:
+        for name in names:
+            tar.add(DUMP / name, name)
+    path.write_bytes(bz2.compress(content.getvalue(), 1))
+    return path
+
+
+@pytest.mark.parametrize("has_lbzip2", [True, False])
+def test_an_archive_makes_the_same_index(
+    tmp_path: Path, index: Path, monkeypatch: pytest.MonkeyPatch, *, has_lbzip2: bool
+) -> None:
+    if not has_lbzip2:
+        monkeypatch.setenv("PATH", "")
+    source = archive(tmp_path / "mbdump.tar.bz2")
+    (tmp_path / "SHA256SUMS").write_text(
+        f"{sha256(source.read_bytes()).hexdigest()} *mbdump.tar.bz2\n"
+    )
+    build(source, tmp_path / "out")
+    assert rows_of(tmp_path / "out") == rows_of(index)
+    (tmp_path / "SHA256SUMS").write_text(f"{'0' * 64} *mbdump.tar.bz2\n")
+    assert "is damaged: its sha256 is" in refusal(source, tmp_path / "out")
+
+
+@pytest.mark.parametrize("has_lbzip2", [True, False])
+def test_a_cut_archive_names_the_last_table_or_the_missing_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_lbzip2: bool
+) -> None:
+    if not has_lbzip2:
+        monkeypatch.setenv("PATH", "")
+    source = archive(tmp_path / "mbdump.tar.bz2")
+    content = source.read_bytes()
+    for share in (0.0, 0.1, 0.5, 0.8):
+        source.write_bytes(content[: int(len(content) * share)])
+        text = refusal(source, tmp_path / "out")
+        assert re.search("is cut off or damaged at |ends after .* without the tables ", text), text
+    broken = bytearray(content)
+    broken[len(content) // 2] ^= 0xFF
+    source.write_bytes(broken)
+    text = refusal(source, tmp_path / "out")
+    assert re.search("is cut off or damaged at |ends after .* without the tables ", text), text
+
+
+def test_too_little_memory_or_disk_is_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(IndexFileError, match=r"may use 900,000,000 MB of memory, and .* are free"):
+        build_index(DUMP, BuildOptions(tmp_path / "out", memory_mb=900_000_000), SilentMeter())
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=1_000))
+    with pytest.raises(IndexFileError, match=r"needs about .* GB in .*, and 0\.0 GB are free"):
+        build(DUMP, tmp_path / "out")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_build_says_that_it_takes_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    assert "install chart-binder[index]" in refusal(DUMP, tmp_path / "out")
+
+
+def test_recordings_whose_mbids_begin_alike_are_kept_apart(dump: Path, tmp_path: Path) -> None:
+    first = (dump / "mbdump" / "recording").read_text().split("\t")[1]
+    alike = first[:-4] + ("0000" if first[-4:] != "0000" else "0001")
+    change(dump, "recording", lambda fields: [fields[0], alike, *fields[2:]], line=2)
+    build(dump, tmp_path / "out")
+    key, _ = layout.key_and_rest(first)
+    file = layout.open_index(tmp_path / "out")
+    keys = file.execute("SELECT key FROM recording WHERE key BETWEEN ? AND ?", (key, key + 1))
+    assert len(keys.fetchall()) == 2
+    ((kind, displaced, gid),) = file.execute("SELECT * FROM displaced")
+    file.close()
+    assert (kind, displaced) == (layout.RECORDING, key + 1)
+    assert layout.gid_text(gid) == max(first, alike)
+
+
+@pytest.mark.parametrize("table", ["recording", "title", "media", "isrc"])
+def test_a_changed_index_does_not_pass_its_check(index: Path, tmp_path: Path, table: str) -> None:
+    changed = tmp_path / "changed"
+    shutil.copy(index, changed)
+    with sqlite3.connect(changed) as file:
+        file.execute(f"DELETE FROM {table} WHERE {'release' if table == 'media' else 1} > 0")
+    file.close()
+    with pytest.raises(IndexFileError, match=f"{table} has 0 rows, not"):
+        check_index(changed, SilentMeter())
+
+
+def test_a_damaged_or_foreign_file_is_no_index(index: Path, tmp_path: Path) -> None:
+    content = index.read_bytes()
+    for name, damaged in (("cut", content[: len(content) // 2]), ("text", b"no database at all")):
+        (tmp_path / name).write_bytes(damaged)
+        with pytest.raises(IndexFileError, match=name):
+            check_index(tmp_path / name, SilentMeter())
+    sqlite3.connect(tmp_path / "foreign").executescript("CREATE TABLE a (b);").close()
+    with pytest.raises(IndexFileError, match="is not an index that canon built"):
+        check_index(tmp_path / "foreign", SilentMeter())
+    with pytest.raises(IndexFileError, match="there is no index"):
+        check_index(tmp_path / "nothing", SilentMeter())

@@ -46,6 +46,7 @@ def build_index(source: Path, options: BuildOptions, meter: Meter) -> layout.Sum
 
     Raises `IndexFileError`; then, and on an interrupt, the old index stays and nothing is left.
     """
+    staging.require_duckdb()
     if not source.exists():
         raise IndexFileError(f"{quoted(source)} does not exist: name mbdump.tar.bz2 or a folder")
     for folder in (options.out.parent, options.temporary):
@@ -145,8 +146,10 @@ def _named_failures(options: BuildOptions) -> Iterator[None]:
             f"{options.memory_mb:,} MB of memory are too little for this dump: pass more with"
             f" --memory ({_first_line(error)})"
         ) from error
-    except (duckdb.Error, sqlite3.Error, OSError) as error:
+    except (duckdb.Error, sqlite3.Error, OSError, RuntimeError) as error:
         text = _first_line(error)
+        if "interrupted" in text.casefold():  # DuckDB turns an interrupt into its own error
+            raise KeyboardInterrupt from error
         is_full = getattr(error, "errno", None) == errno.ENOSPC or any(
             words in text for words in ("No space left", "disk is full", "not enough disk space")
         )

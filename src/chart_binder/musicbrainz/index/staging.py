@@ -13,6 +13,7 @@ from chart_binder.errors import IndexFileError
 from chart_binder.files import quoted
 from chart_binder.musicbrainz.index.areas import Areas
 from chart_binder.musicbrainz.index.dump import Dump, Meter, columns_of, damage_in
+from chart_binder.musicbrainz.index.layout import RECORDING, WORK, gid_of_row
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -219,15 +220,21 @@ _REFERENCES = (
 """Columns that must refer to a row of another table, or tables were cut at the end of a line."""
 
 
-def open_staging(folder: Path, memory_mb: int, jobs: int) -> "DuckDBPyConnection":
-    """Open a temporary database. Raises `IndexFileError` if DuckDB is not installed."""
+def require_duckdb() -> None:
+    """Raise `IndexFileError` if DuckDB is not installed."""
     try:
-        import duckdb
+        import duckdb  # noqa: F401 (it is only tried)
     except ImportError as error:
         raise IndexFileError(
             "to build an index takes DuckDB: install chart-binder[index]; nothing more is needed"
             " to use one"
         ) from error
+
+
+def open_staging(folder: Path, memory_mb: int, jobs: int) -> "DuckDBPyConnection":
+    """Open a temporary database."""
+    import duckdb
+
     connection = duckdb.connect(
         folder / "staging.duckdb",
         config={
@@ -256,13 +263,11 @@ def load(connection: "DuckDBPyConnection", dump: Dump, meter: Meter, *, deletes:
         for name in names:
             _refuse_cut(dump.tables[name])
         part = sum(sizes[name] for name in names)
+        create = f"CREATE TABLE {table} AS {query.format_map(sources)}"
         with _damage_named(dump, names):
-            run(
-                connection,
-                f"CREATE TABLE {table} AS {query.format_map(sources)}",
-                meter,
-                (done, part),
-            )
+            run(connection, create, meter, (done, part))
+            for column in (row[1] for row in _REFERENCES if row[0] == table):
+                connection.execute(f"ALTER TABLE {table} ALTER COLUMN {column} SET NOT NULL")
         done += part
         meter.show(done)
         for name in names if deletes else ():
@@ -296,7 +301,7 @@ def _damage_named(dump: Dump, names: list[str]) -> Iterator[None]:
 
     try:
         yield
-    except (duckdb.InvalidInputException, duckdb.ConversionException) as error:
+    except (duckdb.DataError, duckdb.IntegrityError, duckdb.InvalidInputException) as error:
         for name in names:
             if damage := damage_in(dump.tables[name], name, dump.schema):
                 raise IndexFileError(damage) from error
@@ -340,19 +345,23 @@ def derive(connection: "DuckDBPyConnection", meter: Meter) -> None:
 
 
 def _separate_keys(connection: "DuckDBPyConnection") -> None:
-    """Give rows whose MBIDs begin with the same 8 bytes different keys."""
-    for table in ("recording", "work"):
+    """Give rows whose MBIDs begin with the same 8 bytes different keys, listed in `displaced`."""
+    connection.execute("CREATE TABLE displaced (kind INTEGER, key BIGINT, gid BLOB)")
+    for kind, table in ((RECORDING, "recording"), (WORK, "work")):
         same = f"SELECT key FROM {table} GROUP BY key HAVING count(*) > 1"
         rows = connection.execute(
-            f"SELECT id, key FROM {table} WHERE key IN ({same}) ORDER BY key, rest"
+            f"SELECT id, key, rest FROM {table} WHERE key IN ({same}) ORDER BY key, rest"
         ).fetchall()
         taken: set[int] = set()
-        for row_id, key in rows:
+        for row_id, key, rest in rows:
             free = key
             while free in taken:
                 free += 1
             taken.add(free)
-            connection.execute(f"UPDATE {table} SET key = ? WHERE id = ?", [free, row_id])
+            if free != key:
+                gid = bytes.fromhex(gid_of_row(key, rest).replace("-", ""))
+                connection.execute(f"UPDATE {table} SET key = ? WHERE id = ?", [free, row_id])
+                connection.execute("INSERT INTO displaced VALUES (?, ?, ?)", [kind, free, gid])
 
 
 def first_row(connection: "DuckDBPyConnection", query: str) -> tuple[Any, ...]:

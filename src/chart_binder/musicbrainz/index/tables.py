@@ -165,6 +165,7 @@ def write_tables(
         f" WHERE id IN ({types}) ORDER BY 1, 2",
     )
     writer.write("identifier", _IDENTIFIERS)
+    writer.write("displaced", "SELECT kind, key, gid FROM displaced ORDER BY kind, key")
     writer.write("artist", _ARTISTS, partial(_artist, areas), of="artist")
     writer.write("discography", _DISCOGRAPHIES, of="artist")
     writer.write("credit", _CREDITS, _credit, of="credit")
