@@ -8,6 +8,8 @@ from beets.dbcore.query import InvalidQueryArgumentValueError
 from beets.library import Item
 
 from beetsplug.canon import fields
+from chart_binder.domain.verdict import FirstRelease
+from chart_binder.jobs.decision import Decision, State
 
 DAY, MONTH, YEAR, SPAN, OPEN = "1975-06-21", "1975-06", "1975", "1975-10-31/1975", "1975/.."
 
@@ -78,3 +80,40 @@ def test_an_uncertain_year_names_no_folder(
     item.update(values)
     assert fields.first_year(item) == year
     assert fields.first_decade(item) == decade
+
+
+@pytest.mark.parametrize(
+    ("present", "album", "set_before", "first", "date"),
+    [
+        ("", "", None, "1975-11-21", (1975, 11, 21)),
+        ("2004", "", None, "1975-11", (1975, 11, 0)),
+        ("1975-11-20", "", None, "1975-11", (1975, 11, 20)),
+        ("1970-01-02", "", None, "1975", (1970, 1, 2)),
+        ("1970-01-02", "album", None, "1975", (1975, 0, 0)),
+        ("1970", "", "1970", "1975-11", (1975, 11, 0)),
+        ("1970", "", "1971", "1975-11", (1970, 0, 0)),
+        ("2004-01-02", "", None, "1975-10-31/1975", (1975, 0, 0)),
+    ],
+)
+def test_an_original_date_of_its_own_stays_if_it_is_finer_or_earlier(
+    present: str, album: str, set_before: str | None, first: str, date: tuple[int, int, int]
+) -> None:
+    item = Item(mb_albumid=album)
+    parts = [*map(int, filter(None, present.split("-"))), 0, 0, 0]
+    item.update(dict(zip(fields.DATE_PARTS, parts, strict=False)))
+    if set_before:
+        item["canon_first_date"] = set_before
+    decision = Decision(
+        State.DECIDED, first_release=FirstRelease(first, year_certain=True, because="")
+    )
+    fields.apply_decision(item, decision, with_original_date=True)
+    assert tuple(item[name] for name in fields.DATE_PARTS) == date
+    assert item.canon_first_date == first
+
+
+def test_fields_without_a_value_are_removed() -> None:
+    item = Item(canon_crg="group", canon_first_date="1975", canon_state="decided")
+    fields.apply_decision(item, Decision(State.UNMATCHED), with_original_date=True)
+    assert {name: item.get(name) for name in fields.STORED_FIELDS if name in item} == {
+        "canon_state": "unmatched"
+    }

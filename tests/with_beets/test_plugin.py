@@ -252,11 +252,13 @@ class TestImport(PluginMixin, IOMixin, ImportHelper):
     """Imports of the compilation as it is tagged."""
 
     plugin: ClassVar[str] = "canon"
+    db_on_disk: ClassVar[bool] = True  # threads share it
 
     def imported(self, tmp_path: Path, **options: object) -> tuple[list[Path], list[Path]]:
         """Import the compilation, and return its files and those of the library."""
         files = compilation_files(tmp_path / "inbox" / "Hits", "flac")
-        self.lib.path_formats = [("default", "$canon_decade/$canon_year $title")]
+        form = "$canon_decade/$canon_year $title"
+        self.lib.path_formats = [("default", form), ("singleton:true", form)]
         self.setup_importer(tmp_path / "inbox", autotag=False, **options).run()
         return files, sorted(Path(os.fsdecode(item.path)) for item in self.lib.items())
 
@@ -296,3 +298,14 @@ class TestImport(PluginMixin, IOMixin, ImportHelper):
         self.config["canon"].set({"auto": True, "config": "absent.toml"})
         assert len(self.imported(tmp_path)[1]) == len(BUNDLES)
         assert mb.requests == []
+
+    def test_an_import_of_threads_and_singletons_is_decided_too(
+        self, tmp_path: Path, canon_store: str, mb: MusicBrainzStandIn
+    ) -> None:
+        self.config["canon"]["auto"] = True
+        self.config["threaded"] = True
+        _, files = self.imported(tmp_path, move=True, copy=False, singletons=True)
+        assert [item.canon_first_date for item in self.lib.items(["title:=Song 3"])] == [
+            "1977-02-04"
+        ]
+        assert self.paths(canon_store) == {*files}

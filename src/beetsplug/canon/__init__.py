@@ -18,7 +18,7 @@ from beets.exceptions import UserError
 from beets.plugins import BeetsPlugin
 
 from chart_binder.errors import INTERRUPTED, CanonError, counted
-from chart_binder.files import path_text
+from chart_binder.files import path_text, safe_text
 
 from . import fields
 
@@ -205,22 +205,28 @@ class CanonPlugin(BeetsPlugin):
     def decide_moved(self, session: "ImportSession", task: "ImportTask") -> None:
         """Store the decisions on imported items under the paths that their files have now."""
         del session
-        from .items import forget_gone, path_of
+        if not self._paths_before:
+            return
+        from .items import path_of
 
-        before = {item.id: self._paths_before.pop(item.id, None) for item in task.imported_items()}
-        moved = [
-            item for item in task.imported_items() if before[item.id] not in (None, path_of(item))
-        ]
-        if moved and self._try_to_decide(moved, lambda _item, _file: None):
-            forget_gone(filter(None, before.values()), self.settings())
+        before = [(item, self._paths_before.pop(item.id, None)) for item in task.imported_items()]
+        moved = {path: item for item, path in before if path and path != path_of(item)}
+        if moved:
+            self._try_to_decide([*moved.values()], lambda _item, _file: None, left=[*moved])
 
     def _try_to_decide(
-        self, items: Sequence["Item"], on_item: "Callable[[Item, FileResult], None]"
+        self,
+        items: Sequence["Item"],
+        on_item: "Callable[[Item, FileResult], None]",
+        left: Sequence[Path] = (),
     ) -> bool:
-        from .items import decide_items
+        """Decide items, and forget paths that their files have left; a failure is a warning."""
+        from .items import decide_items, forget_gone
 
         try:
-            decide_items(items, self.settings(), on_item, arguments=["import"])
+            config = self.settings()
+            decide_items(items, config, on_item, arguments=["import"])
+            forget_gone(left, config)
         except CanonError as error:
             self._log.warning("not decided: {}", error)
             return False
@@ -252,7 +258,7 @@ def _wrapped(text: str) -> str:
     """Return a sentence as indented lines of the terminal's width."""
     width = shutil.get_terminal_size().columns
     return textwrap.fill(
-        text, width, initial_indent="  ", subsequent_indent="    ",
+        safe_text(text), width, initial_indent="  ", subsequent_indent="    ",
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
 
