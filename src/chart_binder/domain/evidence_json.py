@@ -215,8 +215,11 @@ def normalize(bundle: EvidenceBundle) -> EvidenceBundle:
 
     Raises `EvidenceError` with the path of a blank id or of an invalid date.
     """
-    is_normal = _is_normal_above_releases(bundle) and _has_normal_dates(bundle)
-    return bundle if is_normal else _rewritten(bundle)
+
+    def is_normal() -> bool:
+        return _is_normal_above_releases(bundle) and _has_normal_dates(bundle)
+
+    return bundle if bundle.once("is_normal", is_normal) else _rewritten(bundle)
 
 
 def _is_normal_above_releases(bundle: EvidenceBundle) -> bool:

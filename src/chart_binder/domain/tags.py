@@ -1,7 +1,7 @@
 """Tags of audio files, and a release as tags describe it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TypeAlias
 
 from chart_binder.domain.dates import UNKNOWN, PartialDate
@@ -40,9 +40,17 @@ class TrackTags:
 
 def artifact_of(tags: TrackTags) -> Artifact:
     """Return a file's tags in the form of evidence."""
-    fields = asdict(tags) | {"isrc": "; ".join(tags.isrcs)}
-    texts = ((name, text) for name, text in fields.items() if text and isinstance(text, str))
-    return Artifact(duration_ms=tags.duration_ms, tags=dict(texts))
+    texts = {name: text for name in _TEXT_FIELDS if (text := getattr(tags, name))}
+    if tags.isrcs:
+        texts["isrc"] = "; ".join(tags.isrcs)
+    return Artifact(duration_ms=tags.duration_ms, tags=texts)
+
+
+_TEXT_FIELDS = tuple(
+    field.name
+    for field in fields(TrackTags)
+    if field.name not in {"duration_ms", "is_compilation", "isrcs"}
+)
 
 
 @dataclass(frozen=True, slots=True)

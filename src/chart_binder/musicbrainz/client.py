@@ -207,6 +207,8 @@ class Client:
         if entry and entry.releases is not None:
             self._note_age(entry.fetched_at)
             return tuple(entry.releases.values())
+        if self._service.is_local:  # which has no pages
+            return self._fetch(ws.BrowseReleases("recording", recording_id)).release_list or ()
         releases: dict[str, MBRelease] = {}
         pages = ReleaseList(self._service, partial(ws.BrowseReleases, "recording", recording_id))
         for _ in range(_MAX_PAGES):

@@ -1,7 +1,9 @@
 """Turn MusicBrainz' recordings and releases into evidence and tags."""
 
-from collections.abc import Iterable, Iterator
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import groupby, repeat
+from typing import TypeAlias
 
 from chart_binder.domain.dates import LAST_DAY, PartialDate
 from chart_binder.domain.evidence import RecordingCandidate, Release, ReleaseGroup
@@ -9,6 +11,9 @@ from chart_binder.domain.tags import ReleaseTrack, WholeRelease
 from chart_binder.domain.vocabulary import NO_COUNTRIES, type_names
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.web_service import partial_date
+
+_Event: TypeAlias = tuple[PartialDate, str | None]
+"""A date and a country of a release."""
 
 
 def candidate_of(
@@ -63,6 +68,7 @@ def is_much_later(recording: ws.Recording, day: int) -> bool:
 
 def _group(members: list[ws.MBRelease], home: str | None, credit: str | None) -> ReleaseGroup:
     group = members[0].release_group
+    events_of = [_events(release) for release in members]
     tells_enough = group.artist_credit_phrase in (credit, "Various Artists") or credit is None
     return ReleaseGroup(
         mb_rg_id=group.id,
@@ -73,57 +79,58 @@ def _group(members: list[ws.MBRelease], home: str | None, credit: str | None) ->
         secondary_types=tuple(filter(None, group.secondary_type_list)),
         first_release_date=partial_date(group.first_release_date).text or None,
         labels=tuple(sorted({name for release in members for name in _label_names(release)})),
-        countries=tuple(
-            sorted({code for release in members for _, code in _events(release) if code})
-        ),
-        releases=tuple(_release(release, home) for release in members),
+        countries=tuple(sorted({code for events in events_of for _, code in events if code})),
+        releases=tuple(map(_release, members, events_of, repeat(home))),
     )
 
 
-def _release(release: ws.MBRelease, home: str | None) -> Release:
-    date, country = _first_event(release, home)
-    numbers = (info.catalog_number for info in release.label_info_list)
+def _release(release: ws.MBRelease, events: Sequence[_Event], home: str | None) -> Release:
+    date, country = _first_event(events, home)
+    numbers = [info.catalog_number for info in release.label_info_list if info.catalog_number]
     return Release(
         mb_release_id=release.id,
         title=release.title,
         date=date.text or None,
         country=country,
         status=release.status or None,
-        label=next(_label_names(release), None),
-        catno=next(filter(None, numbers), None),
-        format=_format(release),
+        label=next(iter(_label_names(release)), None),
+        catno=numbers[0] if numbers else None,
+        format=_format(tuple([medium.format for medium in release.medium_list])),
         disambiguation=release.disambiguation or None,
         artist_credit=release.artist_credit_phrase,
     )
 
 
-def _label_names(release: ws.MBRelease) -> Iterator[str]:
-    return (info.label.name for info in release.label_info_list if info.label and info.label.name)
+def _label_names(release: ws.MBRelease) -> list[str]:
+    return [info.label.name for info in release.label_info_list if info.label and info.label.name]
 
 
-def _first_event(release: ws.MBRelease, home: str | None) -> tuple[PartialDate, str | None]:
+def _first_event(events: Sequence[_Event], home: str | None) -> _Event:
     """Return the date and country of a release's first event; a full date precedes its bare year.
 
     If there are several countries on that day, prefer the artist's, else take the first.
     """
-    events = list(_events(release))
+    if len(events) == 1:
+        return events[0]
     earliest = min(date.last for date, _ in events)
     first = [event for event in events if event[0].last == earliest]
     return next((event for event in first if home and event[1] == home), first[0])
 
 
-def _events(release: ws.MBRelease) -> Iterator[tuple[PartialDate, str | None]]:
+def _events(release: ws.MBRelease) -> list[_Event]:
     if not release.release_event_list:
-        yield partial_date(release.date), release.country or None
-    for event in release.release_event_list:
-        codes = event.area.iso_3166_1_code_list if event.area else ()
-        yield partial_date(event.date), next(filter(None, codes), None)
+        return [(partial_date(release.date), release.country or None)]
+    areas = ((event.date, event.area) for event in release.release_event_list)
+    return [
+        (partial_date(date), next(filter(None, area.iso_3166_1_code_list if area else ()), None))
+        for date, area in areas
+    ]
 
 
-def _format(release: ws.MBRelease) -> str | None:
+@lru_cache(maxsize=4_096)
+def _format(formats: tuple[str | None, ...]) -> str | None:
     """Return the media that have a format, written as on MusicBrainz' pages: `2×CD + DVD`."""
-    formats = (medium.format for medium in release.medium_list if medium.format)
-    counted = ((name, len(list(same))) for name, same in groupby(formats))
+    counted = ((name, len(list(same))) for name, same in groupby(filter(None, formats)))
     return " + ".join(f"{n}×{name}" if n > 1 else name for name, n in counted) or None
 
 

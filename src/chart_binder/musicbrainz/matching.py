@@ -259,7 +259,7 @@ def first_artist(recording: Recording) -> ArtistId | None:
 
 def artists_apart(hits: Sequence[Recording]) -> dict[RecordingId, Artist]:
     """Return each recording's artist, told from namesakes, or {} if all are by the same artist."""
-    groups = _by_credit(hits)
+    groups = _by_credit(hits) if len(hits) > 1 else []
     if len(groups) <= 1:
         return {}
     phrases = [group[0].artist_credit_phrase or "" for group in groups]

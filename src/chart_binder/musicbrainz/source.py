@@ -146,8 +146,10 @@ class MusicBrainzSource:
             for hit in recordings
         )
         unread = _unread(matches, candidates, tags)
-        performances = [performance_of(recording) for recording in recordings]
-        not_read = unread or possibly_earlier(performances, candidates, matches.untimed, {})
+        not_read = unread
+        if matches.untimed and not unread:
+            performances = [performance_of(recording) for recording in recordings]
+            not_read = possibly_earlier(performances, candidates, matches.untimed, {})
         provenance = Provenance(sources_used=("MB",), unread=not_read)
         bundle = EvidenceBundle(
             candidates,
@@ -178,9 +180,12 @@ _MORE = "{} more recordings that may be meant were not read"
 def _unread(
     matches: Matches, candidates: Sequence[RecordingCandidate], tags: TrackTags
 ) -> str | None:
-    day = out_by(candidates)
-    is_by_others = any(candidate.artist for candidate in candidates)  # one case per artist
-    count = sum(is_by_others or not is_much_later(recording, day) for recording in matches.unread)
+    count = 0
+    if matches.unread:
+        day = out_by(candidates)
+        is_by_others = any(candidate.artist for candidate in candidates)  # one case per artist
+        later = (is_much_later(recording, day) for recording in matches.unread)
+        count = sum(is_by_others or not is_later for is_later in later)
     texts = [matches.doubt, _MORE.format(count) if count else None]
     if matches.is_by_name and _is_of_no_such_version(candidates, tags):
         texts.append(f"no recording is known to be the version that {tags.title!r} names")
@@ -227,10 +232,11 @@ def _title(tags: TrackTags, recordings: Sequence[ws.Recording]) -> str | None:
     of the file. Return None if the file has no title and the titles of the recordings differ.
     """
     title = recordings[0].title
-    if not tags.title and len({title_key(recording.title or "") for recording in recordings}) > 1:
-        return None
-    if title and (len(recordings) == 1 or not tags.title):
+    if title and len(recordings) == 1:
         return title
+    if not tags.title:
+        keys = {title_key(recording.title or "") for recording in recordings}
+        return title or None if len(keys) == 1 else None
     ours, theirs = (remarks_in(text, None).versions for text in (tags.title, title))
     return title if title and ours == theirs else tags.title
 

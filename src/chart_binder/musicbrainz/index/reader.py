@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from msgspec.structs import replace
 
 from chart_binder.domain.vocabulary import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.musicbrainz import web_service as ws
@@ -23,9 +25,10 @@ FROM release r JOIN release_group g ON g.id = r.release_group WHERE r.id = ?"""
 _GROUP: Final = """
 SELECT gid, name, credit, type, secondary, first_date, comment FROM release_group WHERE id = ?"""
 _CREDIT: Final = """
-SELECT c.name, c.parts, a.gid, a.name, a.sort_name, a.comment, a.aliases
+SELECT c.name, c.parts, a.gid, a.name, a.sort_name, a.comment, a.country, a.aliases
 FROM credit c JOIN artist a ON a.id = c.artist WHERE c.id = ?"""
-_ARTIST: Final = "SELECT gid, name, sort_name, comment, aliases FROM artist WHERE id = ?"
+_ARTIST: Final = """
+SELECT gid, name, sort_name, comment, country, aliases FROM artist WHERE id = ?"""
 _RELEASE_IDS: Final = {
     "artist": "SELECT releases FROM discography WHERE artist = ?",
     "track_artist": "SELECT appearances FROM discography WHERE artist = ?",
@@ -33,6 +36,7 @@ _RELEASE_IDS: Final = {
 }
 
 GroupRow: TypeAlias = tuple[bytes, str, int, int | None, int, int, str | None]
+ArtistRow: TypeAlias = Sequence[Any]
 RecordingRow: TypeAlias = tuple[
     int, int, str, int, int | None, int, str | None, int, str | None, bytes | None
 ]
@@ -70,6 +74,8 @@ class Reader:
         self._secondary = lru_cache(_CACHED)(self._secondary_types)
         self._media = lru_cache(_CACHED)(self._untracked_media)
         self.credit = lru_cache(_CACHED)(self._credit)
+        self._artists: dict[str, ws.MBArtist] = {}
+        self._last_row: tuple[str, RecordingRow | None] = "", None
 
     @cached_property
     def dumped_at(self) -> float:
@@ -86,11 +92,14 @@ class Reader:
 
     def recording_row(self, mbid: str) -> RecordingRow | None:
         """Return the row of a recording, also of one that was merged."""
+        if self._last_row[0] == mbid:
+            return self._last_row[1]
         key, rest = layout.key_and_rest(mbid)
         key = self._keys.get((layout.RECORDING, mbid), key)
         row: RecordingRow | None = self.execute(_RECORDING, (key,)).fetchone()
         if row is None or row[1] != rest:
             row = self.execute(_RECORDING, (self.row_id(layout.RECORDING, mbid),)).fetchone()
+        self._last_row = mbid, row
         return row
 
     def recording_rows(self, keys: Iterable[int]) -> Iterator[RecordingRow]:
@@ -252,24 +261,33 @@ class Reader:
             for type_, target, has_ended in layout.LINKS.decode(packed or b"\x90")
         )
 
-    def artist(self, row_id: int) -> ws.MBArtist | None:
+    def artist(self, mbid: str) -> ws.MBArtist | None:
         """Return an artist with its country."""
-        query = "SELECT gid, name, sort_name, comment, country FROM artist WHERE id = ?"
-        row = self.execute(query, (row_id,)).fetchone()
-        if row is None:
-            return None
-        gid, name, sort_name, comment, country = row
-        artist_id = ArtistId(gid_text(gid))
-        return ws.MBArtist(artist_id, name, sort_name or name, comment, country)
+        if artist := self._artists.get(mbid):  # of a credit that was just read
+            return artist
+        row = self.execute(_ARTIST, (self.row_id(layout.ARTIST, mbid),)).fetchone()
+        return self._artist(row) if row else None
+
+    def _artist(self, row: ArtistRow, *, with_aliases: bool = False) -> ws.MBArtist:
+        gid, name, sort_name, comment, country, aliases = row
+        mbid = ArtistId(gid_text(gid))
+        artist = ws.MBArtist(mbid, name, sort_name or name, comment, country)
+        if len(self._artists) >= _CACHED:
+            self._artists.clear()
+        self._artists[mbid] = artist
+        if aliases and with_aliases:
+            texts = layout.TEXTS.decode(aliases)
+            return replace(artist, alias_list=tuple(map(ws.Alias, texts)))
+        return artist
 
     def _credit(self, row_id: int, *, with_aliases: bool = False) -> ArtistCredit:
         name, parts, *first = self.execute(_CREDIT, (row_id,)).fetchone()
         if parts is None:
-            return ArtistCredit(name, (ws.Credit(_artist(*first, with_aliases=with_aliases)),))
+            return ArtistCredit(name, (ws.Credit(self._artist(first, with_aliases=with_aliases)),))
         credits_: list[ws.Credit | str] = []
         for artist_id, credited, phrase in layout.PARTS.decode(parts):
             row = self.execute(_ARTIST, (artist_id,)).fetchone()
-            artist = _artist(*row, with_aliases=with_aliases)
+            artist = self._artist(row, with_aliases=with_aliases)
             credits_.append(ws.Credit(artist, None if credited == artist.name else credited))
             credits_ += [phrase] if phrase else []
         return ArtistCredit(name, tuple(credits_))
@@ -332,22 +350,3 @@ def _area(code: str) -> ws.Area:
 @lru_cache(_CACHED)
 def _label(number: str | None, name: str | None) -> ws.LabelInfo:
     return ws.LabelInfo(number, ws.Label(name) if name else None)
-
-
-def _artist(
-    gid: bytes,
-    name: str,
-    sort_name: str | None,
-    comment: str | None,
-    aliases: bytes | None,
-    *,
-    with_aliases: bool,
-) -> ws.MBArtist:
-    texts = layout.TEXTS.decode(aliases) if aliases and with_aliases else ()
-    return ws.MBArtist(
-        ArtistId(gid_text(gid)),
-        name,
-        sort_name or name,
-        comment,
-        alias_list=tuple(map(ws.Alias, texts)),
-    )

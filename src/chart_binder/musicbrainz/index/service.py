@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -101,6 +102,7 @@ class IndexService:
         return ServiceHealth(f"{self.host} ({self.age_days} days old)", is_reachable=True)
 
 
+@lru_cache
 def _text(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
 
@@ -157,8 +159,8 @@ def _recording(reader: Reader, query: ws.LookUp) -> Metadata | None:
 
 
 def _artist(reader: Reader, query: ws.LookUp) -> Metadata | None:
-    row_id = reader.row_id(layout.ARTIST, query.identifier)
-    return None if row_id is None else Metadata(artist=reader.artist(row_id))
+    artist = reader.artist(query.identifier)
+    return Metadata(artist=artist) if artist else None
 
 
 def _release(reader: Reader, query: ws.LookUp) -> Metadata | None:
