@@ -74,6 +74,8 @@ def test_a_library_is_decided_listed_and_reviewed(beet: Beet) -> None:
     canon, *arguments = shlex.split(line)
     assert canon == "canon"
     assert "Song 9" in printed(beet(*arguments, program="chart_binder.__main__"), 3)
+    runs = printed(beet("runs", "list", program="chart_binder.__main__"))
+    assert "8 decided, 2 undecided: beet canon --write\n" in runs
 
 
 def test_ctrl_c_keeps_what_is_decided(beet: Beet, tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ class CanonPlugin(BeetsPlugin):
                 items,
                 config,
                 finish,
-                arguments=query,
+                call=["canon", *(["--write"] if writes else []), *query],
                 to_stop=is_stopped,
                 on_message=self._log.info,
             )
@@ -225,7 +225,7 @@ class CanonPlugin(BeetsPlugin):
 
         try:
             config = self.settings()
-            decide_items(items, config, on_item, arguments=["import"])
+            decide_items(items, config, on_item, call=["import"])
             forget_gone(left, config)
         except CanonError as error:
             self._log.warning("not decided: {}", error)

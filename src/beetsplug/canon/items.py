@@ -41,21 +41,21 @@ def decide_items(
     config: "Config",
     on_item: Callable[["Item", FileResult], None],
     *,
-    arguments: Sequence[str] = (),
+    call: Sequence[str],
     to_stop: Callable[[], bool] = lambda: False,
     on_message: Callable[[str], None] = lambda _: None,
 ) -> BatchResult:
     """Decide items and store the decisions under the paths of their files.
 
     Items with a valid decision are not decided again. `on_item` is called for each item in the
-    caller's thread. Raises `CanonError`.
+    caller's thread, and the `call` of beets is stored with the run. Raises `CanonError`.
     """
     by_path = {path_of(item): item for item in items}
     return run_items(
         lambda _: albums_of(items),
         config,
         BatchOptions(),
-        run=new_run("beet canon", arguments),
+        run=new_run(f"beet {call[0]}", call[1:]),
         on_file=lambda file: on_item(by_path[file.path], file),
         to_stop=to_stop,
         on_message=on_message,

@@ -108,7 +108,12 @@ def suggest_nothing() -> None:
 
 def canon_call(*words: str) -> str:
     """Return a call of canon, quoted for a shell."""
-    return shlex.join(["canon", *map(path_text, words)])
+    return shell_call("canon", *words)
+
+
+def shell_call(*words: str) -> str:
+    """Return a call of a program, quoted for a shell."""
+    return shlex.join(map(path_text, words))
 
 
 def print_next(call: str) -> None:

@@ -169,7 +169,8 @@ class RunSummary:
     @property
     def call(self) -> str:
         """The command with its arguments, quoted for a shell."""
-        return output.canon_call(*self.run.command.split(), *self.run.arguments)
+        program = () if self.run.command.startswith("beet ") else ("canon",)
+        return output.shell_call(*program, *self.run.command.split(), *self.run.arguments)
 
     @property
     def has_no_end(self) -> bool:
