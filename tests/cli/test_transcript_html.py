@@ -91,7 +91,7 @@ def test_the_page_shows_the_answer_and_every_turn(tmp_path: Path, capsys: Shown)
     assert page.title.string == "Queen - Bohemian Rhapsody: accepted - canon"
     text = page.get_text(" ")
     for word in (
-        "confidence 0.90", "A Night at the Opera (Album)", "1975-11-21 GB", "so", "ok: candidate",
+        "confidence 0.90", "A Night at the Opera (Album)", "1975-11-21, GB", "so", "ok: candidate",
         "verified:", "first_release_date 1975 -> 1975-10-31 of Bohemian Rhapsody (Single)", QUOTE,
         "second reading (support): first_release", "Second reading of fact 1 (support)",
         "Evidence as the model read it", "Turn 5",

@@ -120,7 +120,7 @@ def test_a_case_is_shown_with_candidates_and_transcript(canon: Canon, proposed: 
     )  # fmt: skip
     canon("review", "show", "-v", proposed).must_end(
         3, "problem      a proposal, because rules decide",
-        f"/release-group/{SINGLE}", 'C2.R1      1975-11-21 GB 12" Vinyl',
+        f"/release-group/{SINGLE}", 'C2.R1      1975-11-21, GB, 12" Vinyl',
     )  # fmt: skip
     narrow = canon("review", "show", proposed, COLUMNS="60").out.splitlines()[1:-1]
     assert [line for line in narrow if len(line) > 60 and "https:" not in line] == []

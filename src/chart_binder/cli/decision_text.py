@@ -31,7 +31,6 @@ from chart_binder.jobs.explain import (
     reason_alone,
     why_not,
 )
-from chart_binder.jobs.gather import NOT_NEEDED
 from chart_binder.jobs.wording import (
     NO_GROUP,
     claim_text,
@@ -109,9 +108,9 @@ def decision_lines(
     else:
         yield from labelled_list("missing", decision.missing_facts)
     is_dated = decision.first_release and decision.first_release.by is SaidBy.PERSON
-    is_left_out = explained or is_dated or (brief and siblings and siblings.said == NOT_NEEDED)
-    if siblings and not is_left_out:
-        yield from labelled("siblings", siblings.said)
+    if siblings and not (explained or is_dated):
+        is_useful = siblings.looked_up or decision.state is not State.DECIDED
+        yield from labelled("siblings", siblings.said if is_useful or not brief else "")
     if decision.hint:
         yield from labelled("to do", decision.hint)
     elif decision.cause is Cause.UNIDENTIFIED:
@@ -260,7 +259,8 @@ def explanation_lines(
         if recording.mb_recording_id == case.decision.recording_mbid:
             yield from labelled("recording", _recording_name(recording))
             yield from labelled("", musicbrainz_page("recording", recording.mb_recording_id))
-    if not brief:
+    is_open = case.decision.state is not State.DECIDED
+    if whole or (not brief and (is_open or case.bundle.siblings == "looked_up")):
         yield from _siblings(case.bundle)
     candidates = appearances(case.bundle)
     chosen = next((row for row in candidates if row.release_group == case.decision.crg_mbid), None)

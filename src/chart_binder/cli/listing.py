@@ -382,7 +382,7 @@ _COLUMNS = (
 _INDENT, _GAP = 2, 2
 _NAMES_SHARE = 55
 """The percentage of a row for artist and title, if not all columns fit."""
-_MAX_WIDTH = 120
+_MAX_WIDTH, _LEAST_ARTIST = 120, 6
 
 
 def row_object(row: listing.ListedDecision) -> dict[str, Any]:
@@ -459,6 +459,7 @@ def list_lines(
             title = ", ".join(filter(None, (row.album or NO_ALBUM, str(row.year or ""))))
             yield output.with_folder(title, str(Path(row.path).parent), width)
             album = folder_and_album
+        texts[1] = _shortened_name(row, texts[1], fitted[1])
         columns = map(output.fit, texts, fitted)
         yield (" " * _INDENT + (" " * _GAP).join(columns)).rstrip()
         if explained:
@@ -466,6 +467,18 @@ def list_lines(
             reason, file = row.reason or "no reason was given", Path(row.path).name
             reason = reason if file in reason and not rule else f"{file}{rule}: {reason}"
             yield from output.wrap(reason, " " * 2 * _INDENT, 3 * _INDENT, width)
+
+
+def _shortened_name(row: listing.ListedDecision, name: str, width: int) -> str:
+    """Return `artist - title` with the artist cut, because titles tell the tracks apart."""
+    artist, title = row.decision.artist, row.decision.title
+    if not (artist and title):
+        return name
+    end = f" - {output.printable(safe_text(title))}"
+    room = width - output.display_width(end)
+    return (
+        f"{output.shortened(name.removesuffix(end), room)}{end}" if room >= _LEAST_ARTIST else name
+    )
 
 
 def _cells(row: listing.ListedDecision) -> tuple[str, ...]:

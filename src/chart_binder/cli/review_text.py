@@ -139,7 +139,7 @@ def case_parts(
     first = case.decision.first_release
     yield ScreenPart([*head])
     yield ScreenPart([*recording_lines(case.decision, with_year=False)], 5, 1)
-    if first and not first.year_certain:
+    if first and not first.year_certain and (whole or not _lacks_original(case)):
         yield ScreenPart([*labelled("year", f"not certain: {first.because}")], 1, 0)
     needed = ""
     if case.decision.state is State.DECIDED and not lapsed:
@@ -154,10 +154,15 @@ def case_parts(
         yield ScreenPart(
             [*candidate_table(_table(case, verdict, shown, whole=whole), is_cut=is_brief)]
         )
-        if left := len(rows) - len(shown):
-            yield ScreenPart([f"  and {counted(left, 'more candidate')}"])
+        if hidden := len(rows) - len(shown):
+            yield ScreenPart([f"  and {counted(hidden, 'more candidate')}"])
         yield ScreenPart([""], 0, 0)
     yield from _proposal_parts(case, needed, whole=whole)
+
+
+def _lacks_original(case: ReviewCase) -> bool:
+    """Return whether the question is where the recording first came out, which is not listed."""
+    return any(question.kind == "missing_original" for question in case.decision.questions)
 
 
 def _rows_shown(rows: Sequence[CandidateRow], verdict: Verdict | None) -> Sequence[CandidateRow]:
@@ -252,10 +257,8 @@ def next_call(case: ReviewCase, *, lapsed: bool) -> str:
     if case.is_gone:
         command = ["review", "keep"]
     elif case.rows and not (lapsed or case.damage):
-        questions = case.decision.questions
-        is_missing = any(question.kind == "missing_original" for question in questions)
         command = ["review", "choose"]
-        verdict = ["--first", "DATE"] if is_missing else ["CANDIDATE"]
+        verdict = ["--first", "DATE"] if _lacks_original(case) else ["CANDIDATE"]
         if case.proposal and (case.proposal.label or case.proposes_only_date):
             command, verdict = ["review", "accept"], []
     return canon_call(*command, str(case.path), *verdict)

@@ -337,6 +337,7 @@ _VERIFY_STATUS = dict.fromkeys(VerifyState, 3) | {
 _FINDINGS = {state: state.value for state in VerifyState} | {
     VerifyState.SAME: "as written", VerifyState.UNRECORDED: "never written",
     VerifyState.TAGS_DIFFER: "changed since", VerifyState.AUDIO_DIFFERS: "with other audio",
+    VerifyState.UNREADABLE: "cannot be read",
 }  # fmt: skip
 
 
@@ -509,6 +510,9 @@ def _verified_object(result: Verification) -> dict[str, Any]:
 
 
 def _verified_lines(result: Verification) -> Iterator[str]:
+    if result.state is VerifyState.UNREADABLE:  # the reason names the file
+        yield from output.wrap(result.why or "", "", 2)
+        return
     yield path_text(result.path)
     label = "never written" if result.state is VerifyState.UNRECORDED else result.state
     yield from output.note_lines(label, result.why or "")

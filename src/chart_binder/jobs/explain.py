@@ -14,6 +14,7 @@ from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.verdict import Decided, Open, Rival
 from chart_binder.domain.vocabulary import ReleaseGroupId, ReleaseId
 from chart_binder.jobs.decision import Case
+from chart_binder.jobs.wording import edition_text
 from chart_binder.rules.candidates import Candidate, candidates_in
 from chart_binder.rules.contest import candidates_meant, contest_of
 from chart_binder.rules.explain import explain_losers
@@ -32,7 +33,7 @@ class DateSource(msgspec.Struct, frozen=True):
     release: ReleaseId | None = None
     status: str | None = None
     description: str = msgspec.field(default="", name="said")
-    """The release in words, as far as known: `GB EMI EMI 2375 7" Vinyl`."""
+    """The release in words, as far as known: `GB, EMI (EMI 2375), 7" Vinyl`."""
     others: int = 0
     """The number of other releases with this date."""
 
@@ -123,14 +124,11 @@ def _appearance(candidate: Candidate) -> Appearance:
 
 def _source(when: PartialDate, releases: Sequence[Release]) -> DateSource:
     release = first_by_content(releases)
-    parts = (
-        release.country, release.label, release.catno, release.format, release.disambiguation,
-    )  # fmt: skip
     return DateSource(
         date=when.text,
         release=release.mb_release_id,
         status=release.standing,
-        description=" ".join(filter(None, parts)),
+        description=edition_text(release),
         others=len(releases) - 1,
     )
 

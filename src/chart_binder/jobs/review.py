@@ -48,6 +48,7 @@ from chart_binder.jobs.stored_decisions import (
     stored_bundle,
     stored_case,
 )
+from chart_binder.jobs.wording import release_name
 from chart_binder.jobs.write import TaggedFile, read_file_tags
 from chart_binder.llm.events import read_run
 from chart_binder.llm.result import AdjudicationResult, Outcome
@@ -517,8 +518,7 @@ def _row(label: str, candidate: Candidate, proposed: str | None) -> CandidateRow
 
 def _release_text(release: Release) -> str:
     status = None if release.is_official else (release.standing or "of unknown status")
-    numbers = (release.label, release.catno, release.format, release.disambiguation)
-    return " ".join(filter(None, (release.when.text, release.place, *numbers, status)))
+    return ", ".join(filter(None, (release_name(release), status)))
 
 
 def unwritten_files(

@@ -40,12 +40,17 @@ def group_name(group: ReleaseGroup) -> str:
 
 
 def release_name(release: Release) -> str:
-    """Return what distinguishes a release: date, place, label, format."""
-    parts = (
-        str(release.when), release.place, release.label, release.catno, release.format,
-        release.disambiguation and f"({release.disambiguation})",
-    )  # fmt: skip
-    return " ".join(filter(None, parts))
+    """Return what distinguishes a release: `1977-02-04, GB, EMI (EMC 1), 12" Vinyl`."""
+    return ", ".join(filter(None, (release.when.text, edition_text(release))))
+
+
+def edition_text(release: Release) -> str:
+    """Return place, label and format of a release: `GB, EMI (EMC 1), 12" Vinyl`."""
+    label = release.label or release.catno
+    if release.label and release.catno:
+        label = f"{release.label} ({release.catno})"
+    parts = (release.place, label, release.format, release.disambiguation)
+    return ", ".join(filter(None, parts))
 
 
 def first_release_text(first: FirstRelease) -> str:
