@@ -140,7 +140,7 @@ class BatchOptions:
         for name in _TAG_OPTIONS:
             if getattr(self, name) and not self.write:
                 option = name.replace("_", "-")
-                yield f"--{option} says how tags are written, which only --write does"
+                yield f"--{option} needs --write, because it says how tags are written"
         if self.scheduler is not None and self.executor != Executor.DASK:
             yield "a scheduler is only used with the executor dask: choose that, too"
         if self.scheduler == "":
@@ -148,7 +148,7 @@ class BatchOptions:
 
     def _year_problems(self) -> Iterator[str]:
         if self.ask_years and (self.write or self.dry_run):
-            yield "--ask-years stores what the model finds, and writes no tag: `canon write` does"
+            yield "--ask-years stores years and writes no tags: `canon write` writes them later"
         if self.ask_seconds is not None and not (self.ask_years and self.ask_seconds > 0):
             yield "--for says how long --ask-years may ask: a time above 0, such as 8h"
 

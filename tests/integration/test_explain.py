@@ -92,7 +92,7 @@ def test_the_stored_run_of_a_model_is_shown_and_none_asked_anew(canon: Canon, ho
     recorded = REPOSITORY / "src" / "chart_binder" / "demo" / "transcript.jsonl"
     model = replaying(home, "") | {"CANON_LLM__MODEL_ID": str(recorded)}
     unsure = replaying(home, final(confidence=0.3))
-    told = "no run of a model on this evidence is stored"
+    told = "no model's answer to this evidence is stored"
     canon("explain", song, knowing=[bundle], **model).must_end(3, told)
     canon("decide", song, knowing=[bundle], **model).must_end(0)
     kept = sorted((home / "data").rglob("transcripts/*"))

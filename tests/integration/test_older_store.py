@@ -36,7 +36,8 @@ def test_an_older_store_is_refused_with_what_to_do(
     words = command.format(song=song).split()
     told = canon(*words, "--offline").must_end(
         1,
-        f"the store '{older}' was written by an older canon (schema 6, this one reads {VERSION}",
+        f"the store '{older}' was written by an older canon (schema 6, this one reads"
+        f" only {VERSION}",
         "move the file away, with its -wal, or name another in store.url, run `canon batch` again",
         "set your overrides again",
         "run its `canon undo` first",

@@ -242,7 +242,7 @@ def test_a_case_is_found_until_it_is_decided_again(store: Store, put: Put, tmp_p
         find_case(store, "01absent")
     (tmp_path / "a").unlink()
     latest = find_case(store, str(tmp_path / "a"))
-    with pytest.raises(CanonError, match="no transcript is kept"):
+    with pytest.raises(CanonError, match="has no transcript"):
         read_case_transcript(store, latest)
 
 

@@ -109,7 +109,7 @@ def test_a_creation_on_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("version", "words"), [
-    (99, f"by a newer canon .schema 99, this one reads {VERSION} alone.: update canon, or"),
+    (99, f"by a newer canon .schema 99, this one reads only {VERSION}.: update canon, or"),
     (6, "by an older canon .schema 6, .*: name another database in store.url, run `canon"),
 ])  # fmt: skip
 def test_a_store_of_another_version_on_a_server_is_left_as_it_is(

@@ -120,7 +120,7 @@ def torn(path: Path) -> None:
     (of_another_program, "a database of another program"),
     (of_another_program_with_wal, "a database of another program"),
     (of_views, "a database of another program"),
-    (a_newer_canon, f"by a newer canon (schema 99, this one reads {VERSION} alone)"),
+    (a_newer_canon, f"by a newer canon (schema 99, this one reads only {VERSION})"),
     (of_no_version, "is damaged: its schema version is []"),
     (of_odd_version, "is damaged: its schema version is 'abc'"),
     (of_two_versions, "is damaged: its schema version is [6, 7]"), (torn, "is damaged"),

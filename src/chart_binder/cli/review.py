@@ -289,7 +289,7 @@ def choose_candidate(
     answers = (candidate, first_date, same_as and f"the same as {same_as}")
     words = f"{', '.join(filter(None, answers))} is right"
     choose = partial(overrides.choose, rules=session.config.rules)
-    _save_verdict(session, name, words, choose, reason, choice=person, there=there, **settings)
+    _save_verdict(session, name, words, choose, reason, choice=person, with_date=there, **settings)
 
 
 @review.command("reject", epilog=_STATUS)
@@ -344,7 +344,7 @@ def _save_verdict(
     with session.open_store() as store:
         case = find_case(store, name)
         if "choice" in settings:
-            flags = {key: settings.pop(key, False) for key in ("force", "there", "yes")}
+            flags = {key: settings.pop(key, False) for key in ("force", "with_date", "yes")}
             lookups, confirm = record_lookups(session.config), confirming(session, yes=flags["yes"])
             choice = _with_ids(lookups, case, settings["choice"])
             choice, notes = name_records(lookups, case.bundle, choice, confirm, **flags)

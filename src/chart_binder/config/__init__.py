@@ -118,12 +118,12 @@ class MusicBrainzConfig(Section):
     """`[musicbrainz]`: the MusicBrainz web service or a mirror of it, and an index of a dump."""
 
     source: Literal["auto", "index", "web", "index_then_web"] = "auto"
-    """`index`: an index, no network; `index_then_web`: the web for what it lacks; `auto`: the
-    same with an index that is there and not too old, else `web`."""
+    """`index`: only an index; `index_then_web`: the web for what the index lacks; `auto`: the same
+    if there is an index that is not too old, else `web`."""
     index: str = ""
     """File of the index; empty: musicbrainz.index in the platform's data folder."""
     max_age_days: int = Field(default=90, ge=1, le=36_500)
-    """Days after which `auto` does without an index, unless offline."""
+    """Days after which `auto` ignores an index, unless offline."""
     hostname: Host = "musicbrainz.org"
     """Server by name or IPv4 address, with :port for a mirror."""
     https: bool = True
@@ -289,9 +289,9 @@ class AcceptanceConfig(Section):
     min_sources: int = Field(default=2, ge=0, le=10)
     """Independent sources of each fact a decision turns on."""
     trusted_sources: Names = ("musicbrainz.org", "wikipedia.org", "wikidata.org", "discogs.com")
-    """Sites of which a single fetched page is enough."""
+    """Sites where a single fetched page is enough as a source."""
     second_reading: bool = True
-    """Ask the model again, apart, what a passage says about a record."""
+    """Ask the model in a separate question what a passage says about a record."""
     reader_model_id: str = ""
     """Another model on the same server for that; empty: the same model."""
 

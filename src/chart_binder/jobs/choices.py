@@ -38,65 +38,65 @@ class Lookups:
 def name_records(
     lookups: Lookups,
     bundle: EvidenceBundle | None,
-    named: PersonChoice,
+    choice: PersonChoice,
     confirm: Confirm,
     *,
     force: bool = False,
     yes: bool = False,
-    there: bool = False,
+    with_date: bool = False,
 ) -> tuple[PersonChoice, tuple[str, ...]]:
-    """Return a person's choice with current ids, and notes; `there` adds the date of its record.
+    """Return a person's choice with current ids, and notes; `with_date` adds the date of its group.
 
     What the evidence lacks is looked up, and passed to `confirm`. Raises `CanonError` if it does
     not fit, and `LookupFailedError` for a recording.
     """
     find = None if force else lookups.current_id
-    ids, notes = named_records.current_ids(named_records.named_ids(named), bundle, find)
-    named = msgspec.structs.replace(named, **ids)
-    if named.same_as and _is_evidence_already(bundle, named):
-        raise CanonError(f"recording {named.same_as} and its releases are in the evidence already")
+    ids, notes = named_records.current_ids(named_records.named_ids(choice), bundle, find)
+    choice = msgspec.structs.replace(choice, **ids)
+    if choice.same_as and _is_evidence_already(bundle, choice):
+        raise CanonError(f"recording {choice.same_as} and its releases are in the evidence already")
     record_notes, widened = _check_records(lookups, bundle, ids, confirm, force=force)
     notes += record_notes
-    if named.first_date:
-        notes += _check_date(widened, named, None if yes or force else confirm)
-    if bundle and named.crg_mbid and not force:
-        crg, rr = named.crg_mbid, named.rr_mbid
+    if choice.first_date:
+        notes += _check_date(widened, choice, None if yes or force else confirm)
+    if bundle and choice.crg_mbid and not force:
+        crg, rr = choice.crg_mbid, choice.rr_mbid
         notes = (*notes, *named_records.require_same_group(bundle, crg, rr, lookups.record))
-    if there and named.crg_mbid and not named.first_date:
-        date = named_records.date_on_group(bundle, named.crg_mbid, named.rr_mbid, lookups.record)
-        named = msgspec.structs.replace(named, first_date=date)
-    return named, notes
+    if with_date and choice.crg_mbid and not choice.first_date:
+        date = named_records.date_on_group(bundle, choice.crg_mbid, choice.rr_mbid, lookups.record)
+        choice = msgspec.structs.replace(choice, first_date=date)
+    return choice, notes
 
 
 def _check_date(
-    bundle: EvidenceBundle | None, named: PersonChoice, confirm: Confirm | None
+    bundle: EvidenceBundle | None, choice: PersonChoice, confirm: Confirm | None
 ) -> tuple[str, ...]:
     """Return a note on a date that may be wrong, after `confirm`, if there is one."""
-    date, recording = named.first_date or "", named.recording_mbid
+    date, recording = choice.first_date or "", choice.recording_mbid
     problem = named_records.why_doubtful(bundle or EvidenceBundle(()), date, recording)
     if problem and confirm:
         confirm([], problem)
     return (f"{problem}: stored anyway",) if problem else ()
 
 
-def date_of_new_group(lookups: Lookups, bundle: EvidenceBundle, named: PersonChoice) -> str | None:
-    """Return the date of a named group that the evidence lacks, if nothing earlier is listed."""
+def date_of_new_group(lookups: Lookups, bundle: EvidenceBundle, choice: PersonChoice) -> str | None:
+    """Return the date of a group that the evidence lacks, unless that lists an earlier one."""
     groups = named_records.listed_ids(bundle)["release-group"]
-    if named.crg_mbid is None or named.crg_mbid in groups:
+    if choice.crg_mbid is None or choice.crg_mbid in groups:
         return None
     try:
-        date = named_records.date_on_group(bundle, named.crg_mbid, named.rr_mbid, lookups.record)
-    except CanonError:  # it has no date, or cannot be looked up, as a note says
+        date = named_records.date_on_group(bundle, choice.crg_mbid, choice.rr_mbid, lookups.record)
+    except CanonError:  # a note says that it cannot be looked up
         return None
-    is_later = named_records.why_doubtful(bundle, date, named.recording_mbid)
+    is_later = named_records.why_doubtful(bundle, date, choice.recording_mbid)
     return None if is_later else date
 
 
-def _is_evidence_already(bundle: EvidenceBundle | None, named: PersonChoice) -> bool:
+def _is_evidence_already(bundle: EvidenceBundle | None, choice: PersonChoice) -> bool:
     """Return whether `same_as` is the file's recording, or evidence that no person added."""
     recordings = bundle.recording_candidates if bundle else ()
     ids = {item.mb_recording_id for item in recordings if item.because not in BY_PERSON}
-    return named.same_as in {*map(bare_id, ids), named.recording_mbid}
+    return choice.same_as in {*map(bare_id, ids), choice.recording_mbid}
 
 
 def _check_records(
@@ -117,18 +117,18 @@ def _check_records(
     records: list[NamedRecord] = []
     widened = bundle
     for field, mbid in ids.items():
-        is_said = field == "same_as"
+        is_stated = field == "same_as"
         is_listed = mbid in listed.get(ID_KINDS[field], ())
-        if is_listed or field == "recording_mbid" or not (is_said or is_checked):
+        if is_listed or field == "recording_mbid" or not (is_stated or is_checked):
             continue
         try:
             record = lookups.record(ID_KINDS[field], mbid)
-            if record and is_said:
+            if record and is_stated:
                 evidence = bundle or EvidenceBundle(())
                 same = lookups.sibling(evidence, RecordingId(mbid))
                 widened = with_recordings(evidence, [same])
         except LookupFailedError as error:
-            if is_said:
+            if is_stated:
                 raise
             if field == "crg_mbid":
                 unchecked = named_records.UNCHECKED
@@ -137,7 +137,7 @@ def _check_records(
         if record:
             records.append(record)
         else:
-            advice = "" if is_said else FORCE_HINT
+            advice = "" if is_stated else FORCE_HINT
             raise CanonError(_UNKNOWN.format(ID_KINDS[field].replace("-", " "), mbid) + advice)
     why_unrelated = named_records.why_unrelated
     reasons = (why_unrelated(bundle, item) for item in records if is_checked and bundle)
@@ -185,8 +185,8 @@ def read_label(labels: Labels, text: str, entity: str) -> str:
     if label in of_entity:
         return of_entity[label]
     dots = " ..." if len(of_entity) > _LABELS_NAMED else ""
-    some = f"one of {', '.join([*of_entity][:_LABELS_NAMED])}{dots}, " if of_entity else ""
-    return read_mbid(text, entity, or_else=some)
+    labels_text = f"one of {', '.join([*of_entity][:_LABELS_NAMED])}{dots}, " if of_entity else ""
+    return read_mbid(text, entity, or_else=labels_text)
 
 
 def read_mbid(text: str, entity: str, *, or_else: str = "") -> str:

@@ -115,7 +115,7 @@ def accept(
     if proposal.label is None:
         raise CanonError(
             f"{case.path}: the proposed release group {proposal.crg_mbid} is not in the"
-            " evidence; if it is right all the same: canon override set ... --crg"
+            " evidence; if it is right anyway: canon override set ... --crg"
         )
     release = bare_id(proposal.rr_mbid) if proposal.rr_mbid else None
     is_of_group = case.labels.home.get(proposal.rr_mbid or "") == proposal.crg_mbid
@@ -152,7 +152,7 @@ def reject(
         return _save(store, case, kind, reason, is_dry=is_dry)
     if _is_only_proposal(case, choice):
         raise CanonError(
-            f"{case.path}: that is what is proposed: canon review accept {case.record.id}"
+            f"{case.path}: this is the proposed group: canon review accept {case.record.id}"
         )
     override = _new_override(store, case, choice, reason)
     if case.bundle:

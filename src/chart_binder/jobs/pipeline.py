@@ -68,8 +68,8 @@ LLM_ADJUDICATION = "LLM_ADJUDICATION"
 
 _NAMED_BY_FILE = "no model is asked about a file that only its name identifies: give it tags"
 _NO_STORED_ANSWER = (
-    "no run of a model on this evidence is stored: `canon decide` asks one and keeps its answer,"
-    " `canon explain --again` asks one and keeps none"
+    "no model's answer to this evidence is stored: `canon decide` asks a model and stores the"
+    " answer, `canon explain --again` asks one and stores nothing"
 )
 _log = logging.getLogger(__name__)
 

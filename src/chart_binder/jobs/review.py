@@ -342,7 +342,7 @@ def _short_name(case: ReviewCase, mbid: str) -> str:
 
 
 def review_case(store: "Store", record: DecisionRecord, files: int = 1) -> ReviewCase:
-    """Return a decision as a case, which says what is damaged. Raises `StoreError`."""
+    """Return a decision as a case, with any damage to its records. Raises `StoreError`."""
     try:
         return ReviewCase(record, read_decision(record), stored_bundle(store, record), files)
     except DamagedRecordError as error:
@@ -406,7 +406,7 @@ def read_case_transcript(store: "Store", case: ReviewCase) -> tuple[AnyEvent, ..
     transcript = store.transcripts.get(name) if name else None
     if transcript is None:
         raise CanonError(
-            f"no transcript is kept of {case.record.id}: no model was asked, or it was not recorded"
+            f"{case.record.id} has no transcript: no model was asked, or it was not recorded"
         )
     try:
         return tuple(read_run(transcript.document.splitlines(keepends=True)))

@@ -133,7 +133,9 @@ class VerdictDesk:
         """Save what a person says is right, after a look at what the evidence lacks."""
         named = msgspec.structs.replace(named, recording_mbid=verdict.recording)
         is_there = verdict.action is VerdictAction.THERE
-        choice, notes = name_records(self.lookups, case.bundle, named, self.confirm, there=is_there)
+        choice, notes = name_records(
+            self.lookups, case.bundle, named, self.confirm, with_date=is_there
+        )
         ruled = choose(
             self.store, case, choice, verdict.reason, self.rules, replaces=verdict.replaces
         )

@@ -136,7 +136,9 @@ def find_recording(open_store: Callable[[], "Store"], name: str) -> RecordedRun:
     if transcript:
         return _recorded_run(transcript.document, name)
     if decisions:
-        raise errors.TranscriptError(f"{name}: no run is kept: no model was asked about it")
+        raise errors.TranscriptError(
+            f"{name}: no run is stored, because no model was asked about it"
+        )
     raise errors.FileError(
         f"{name}: neither a transcript, nor an audio file with a decision, nor a decision's id;"
         " `canon transcript list` lists the runs"

@@ -229,7 +229,7 @@ def _two_processes(dask: Any, share: dict[str, int], security: object) -> Any:
 
 @contextmanager
 def prepare_workers(cluster: Cluster, setup: PackedRun) -> Iterator[None]:
-    """Let all workers open what a run needs. Raises `ClusterError`, which names one that cannot."""
+    """Let all workers open what a run needs. Raises `ClusterError`, which names a failed one."""
     _check_versions(cluster)
     with wrap_plugin_errors(lambda error: _unable("scheduler", _problem(error)), CanonError):
         if problem := _problem(cluster.client.run_on_scheduler(installed)):

@@ -247,7 +247,12 @@ def _metrics(run: RunRecord, measures: Measures) -> Iterator[_Metric]:
         ("decisions", "Decisions, by who made them.", decided_by, "by"),
         ("rules", "Decisions, by rule.", measures.rules, "rule"),
         ("first_releases", "Files, by whether their first year is certain.", years, "year"),
-        ("earlier", "Files of a certain first year before that of their tags.", earlier, ""),
+        (
+            "earlier",
+            "Files whose first year is certain and before the year in their tags.",
+            earlier,
+            "",
+        ),
         ("tags", "Files, by what became of their tags.", measures.tags, "fate"),
         ("errors", "Files that failed, by cause.", causes, "cause"),
         ("stage_files", "Files that went through a stage.", files, "stage"),

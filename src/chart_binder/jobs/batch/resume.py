@@ -153,7 +153,7 @@ class ResumeCheck:
         )
 
     def _agrees_with_overrides(self, record: records.DecisionRecord, decision: Decision) -> bool:
-        """Return whether a decision follows the present override, or none if there is none."""
+        """Return whether a decision agrees with the present override, or with its absence."""
         overrides = self.overrides()
         override = overrides.get(record.recording_mbid or "")
         if override is None and overrides and record.decided_by not in ("rules", "override"):
