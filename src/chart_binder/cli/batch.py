@@ -164,43 +164,42 @@ def batch(
         raise UsageError(
             "--estimate decides nothing: leave out --stdin, --report, --metrics and --write"
         )
-    wanted = _options(session.config, **flags)
-    wanted.check()
-    if estimate or wanted.dry_run:
+    run_options = _options(session.config, **flags)
+    run_options.check()
+    if estimate or run_options.dry_run:
         session.create_no_store()
     if estimate:
-        return _estimate(session, paths, wanted)
+        return _estimate(session, paths, run_options)
     with exit_on_interrupt(), metrics_file(metrics) as measured:
         if from_stdin:
-            status = _decide_requests(session, wanted, measured)
+            status = _decide_requests(session, run_options, measured)
         else:
-            status = _decide_files(session, paths, wanted, report, measured)
+            status = _decide_files(session, paths, run_options, report, measured)
         if status == INTERRUPTED:  # threads may still wait for answers
             exit_at_once(status)
         return status
 
 
 def _options(config: "Config", only: str | None, **flags: Any) -> BatchOptions:
-    named = [] if only is None else only.split(",")
-    states = [name.strip() for name in named]
+    states = [] if only is None else [name.strip() for name in only.split(",")]
     unknown = [name for name in states if name not in _ONLY]
     if unknown:
         raise UsageError(f"--only: there is no {unknown[0]!r}, only {', '.join(_ONLY)}")
-    of_tags = {
+    tag_flags = {
         name: flags[name] for name in ("whole_albums", "also_date", "in_parts", "best_known")
     }
     flags |= {
         "only": frozenset(map(FileSelection, states)),
         "policy": flags["policy"]
-        and options.write_options(config, flags["policy"], **of_tags).policy,
+        and options.write_options(config, flags["policy"], **tag_flags).policy,
         "executor": Executor(flags["executor"]),
         "order": Order(flags["order"]),
     }
     return BatchOptions(**flags)
 
 
-def _estimate(session: options.Session, paths: tuple[str, ...], wanted: BatchOptions) -> int:
-    named = [Path(path) for path in options.named_paths(paths)]
+def _estimate(session: options.Session, paths: tuple[str, ...], run_options: BatchOptions) -> int:
+    roots = [Path(path) for path in options.named_paths(paths)]
     tally, status = BatchTally(), 0
 
     def on_unreadable(path: UnreadablePath) -> None:
@@ -208,14 +207,16 @@ def _estimate(session: options.Session, paths: tuple[str, ...], wanted: BatchOpt
         status = _FAILED
         output.print_error(path_text(str(path.problem)))
 
-    with progress(named, is_quiet=session.quiet) as bar:
+    with progress(roots, is_quiet=session.quiet) as bar:
 
         def on_album(files: int) -> None:
             tally.files = tally.worked = files
             bar.show(tally)
 
-        estimate = estimate_batch(named, session.config, wanted, on_album, on_unreadable)
-    session.show(estimate, estimate_lines(estimate, only=FileSelection.COMPILATIONS in wanted.only))
+        estimate = estimate_batch(roots, session.config, run_options, on_album, on_unreadable)
+    session.show(
+        estimate, estimate_lines(estimate, only=FileSelection.COMPILATIONS in run_options.only)
+    )
     return status
 
 
@@ -269,15 +270,17 @@ def _hours(hours: float) -> str:
 def _decide_files(
     session: options.Session,
     paths: tuple[str, ...],
-    wanted: BatchOptions,
+    run_options: BatchOptions,
     report: str | None,
     metrics: "MetricsFile",
 ) -> int:
-    named = [Path(path) for path in options.named_paths(paths)]
+    roots = [Path(path) for path in options.named_paths(paths)]
     is_drawn = not (session.as_json and sys.stdout.isatty())
     with (
         _report_file(report) as report_file,
-        progress(() if wanted.only else named, is_drawn=is_drawn, is_quiet=session.quiet) as bar,
+        progress(
+            () if run_options.only else roots, is_drawn=is_drawn, is_quiet=session.quiet
+        ) as bar,
     ):
 
         def on_file(file: "FileResult") -> None:
@@ -287,18 +290,21 @@ def _decide_files(
                 click.echo(line)
             bar.show(file.so_far)
 
-        result = _run(session, wanted, partial(library, named, wanted), metrics, on_file, bar.show)
-    starts_again = wanted.dry_run or (wanted.refresh and "-" in paths)
+        items = partial(library, roots, run_options)
+        result = _run(session, run_options, items, metrics, on_file, bar.show)
+    starts_again = run_options.dry_run or (run_options.refresh and "-" in paths)
     what_next = f"the same command {'starts again' if starts_again else 'continues'}"
     show = output.print_notes if session.as_json else output.print_lines
     named_again = () if "-" in paths else paths
-    show(summary_lines(result, what_next, is_dry=wanted.dry_run))
-    if not wanted.dry_run:
+    show(summary_lines(result, what_next, is_dry=run_options.dry_run))
+    if not run_options.dry_run:
         output.print_next(next_call(result.measures, named_again))
     return _FAILED if report_file.is_broken else result.status
 
 
-def _decide_requests(session: options.Session, wanted: BatchOptions, metrics: "MetricsFile") -> int:
+def _decide_requests(
+    session: options.Session, run_options: BatchOptions, metrics: "MetricsFile"
+) -> int:
     """Answer every line of standard input with one line as soon as it is decided."""
     if sys.stdin is None:
         raise UsageError("--stdin: standard input is closed")
@@ -312,15 +318,15 @@ def _decide_requests(session: options.Session, wanted: BatchOptions, metrics: "M
         )
 
     items = requests.items(read_lines(sys.stdin.fileno()))
-    result = _run(session, wanted, lambda _: items, metrics, on_file)
+    result = _run(session, run_options, lambda _: items, metrics, on_file)
     what_next = "lines without an answer were not decided"
-    output.print_notes(summary_lines(result, what_next, is_dry=wanted.dry_run))
+    output.print_notes(summary_lines(result, what_next, is_dry=run_options.dry_run))
     return result.status
 
 
 def _run(
     session: options.Session,
-    wanted: BatchOptions,
+    run_options: BatchOptions,
     items: Callable[["Store"], Items],
     metrics: "MetricsFile",
     on_file: Callable[["FileResult"], None],
@@ -337,13 +343,13 @@ def _run(
         return stop.is_set()
 
     message = "stops within two seconds, and keeps what is decided"
-    if wanted.executor is Executor.DASK:
+    if run_options.executor is Executor.DASK:
         message = "stops when the workers have finished their current albums"
     with stop_after_current(message) as stop:
         result = run_items(
             items,
             session.config,
-            wanted,
+            run_options,
             run=new_run("batch", options.command_line()),
             on_file=finish,
             to_stop=is_to_stop,

@@ -123,9 +123,9 @@ def set_key(session: options.Session, key: str, value: str, dry_run: bool) -> No
     if not dry_run and new != text:
         save_text(path, new)
     shown = masked(after) if isinstance(after, str) else after
-    done = "unchanged in" if new == text else "would be set in" if dry_run else "set in"
+    outcome = "unchanged in" if new == text else "would be set in" if dry_run else "set in"
     fields = {"key": key, "value": shown, "file": str(path), "changed": new != text}
-    line = f"{key} = {json.dumps(shown, ensure_ascii=False)}  # {done} {path}"
+    line = f"{key} = {json.dumps(shown, ensure_ascii=False)}  # {outcome} {path}"
     session.show(fields, output.wrap(line, "", _INDENT))
     variable = f"{PREFIX}{key.upper().replace('.', '__')}"
     if variable in os.environ:
@@ -157,8 +157,8 @@ def edit(session: options.Session) -> None:
                 raise UsageError(f"{path} stays as it was") from error
     if text != before:
         save_text(path, text)
-    done = "saved" if text != before else "unchanged"
-    session.show({"file": str(path), "changed": text != before}, [f"{path}: {done}"])
+    outcome = "saved" if text != before else "unchanged"
+    session.show({"file": str(path), "changed": text != before}, [f"{path}: {outcome}"])
 
 
 @config.command("prompt")

@@ -219,16 +219,16 @@ def _decide_files(
     # Slow to import, and not needed for a decision on an evidence bundle.
     from chart_binder.jobs.batch.report import BatchTally
 
-    config, named = session.config, list(options.named_paths(paths))
-    is_whole = len(named) > 1 or any(Path(name).is_dir() for name in named)
+    config, names = session.config, list(options.named_paths(paths))
+    is_whole = len(names) > 1 or any(Path(name).is_dir() for name in names)
     tally, failures, is_stored = BatchTally(), 0, True
     with session.open_store() as store, _saved_run(store, saves=saves) as run:
         versions = run_versions(config, run.run.id if run else "")
         pipeline = with_store(pipeline, config, store, versions)
         is_quiet = session.quiet or session.shows_run or not (is_whole or sys.stderr.isatty())
         after_s = 0 if is_whole else 1
-        with progress([*map(Path, named)], is_quiet=is_quiet, after_s=after_s) as results.bar:
-            remaining = _named_files(named)
+        with progress([*map(Path, names)], is_quiet=is_quiet, after_s=after_s) as results.bar:
+            remaining = _named_files(names)
             for name, item in remaining:
                 if not (saves or isinstance(item, UnreadablePath)):
                     is_stored &= current_decisions(store, [path_bytes(item.path)]) != [None]
@@ -284,8 +284,8 @@ def _decide_item(
     return save_file(pipeline, file, run) if run else file.case
 
 
-def _named_files(named: Iterable[str]) -> Iterator[tuple[str, AudioFile | UnreadablePath]]:
-    for name in named:
+def _named_files(names: Iterable[str]) -> Iterator[tuple[str, AudioFile | UnreadablePath]]:
+    for name in names:
         for item in options.audio_files(name):
             yield name if item.path == Path(name) else str(item.path), item
 
@@ -377,8 +377,8 @@ def _demo_lines(path: str, case: Case) -> Iterator[str]:
     if result := decision.adjudication:
         changes = {f"{fact.before} -> {fact.value}" for fact in result.facts if fact.verified}
         dates, turns = ", ".join(sorted(changes)), counted(result.iterations, "turn")
-        done = f"the rules left it open; a model found {dates} on two web pages, in {turns}"
-        yield from output.labelled("model", done)
+        text = f"the rules left it open; a model found {dates} on two web pages, in {turns}"
+        yield from output.labelled("model", text)
 
 
 def _full_demo_lines(path: str, case: Case, rules: RulesConfig) -> Iterator[str]:

@@ -295,12 +295,12 @@ def _rule_lines(
         )
 
 
-def _say_once(text: str, named: Appearance | None) -> str:
+def _say_once(text: str, candidate: Appearance | None) -> str:
     """Return a reason with `that single` in place of the name of a candidate named before."""
-    if named is None:
+    if candidate is None:
         return text
-    name = re.escape(f"the {named.kind} '{named.title}'")
-    return re.sub(rf"{name}(?: \(\d{{4}}[-\d]*\))?", f"that {named.kind}", text)
+    name = re.escape(f"the {candidate.kind} '{candidate.title}'")
+    return re.sub(rf"{name}(?: \(\d{{4}}[-\d]*\))?", f"that {candidate.kind}", text)
 
 
 class CandidateLine(NamedTuple):

@@ -174,8 +174,8 @@ def _checked(llm: LLMConfig, build: str) -> str:
 def model_build(llm: LLMConfig) -> str:
     """Return the build of the reading model, as its server reports it; empty if unknown."""
     check = _MODEL_SERVERS.get(llm.provider)
-    named = llm.acceptance.reader_model_id
-    reader = llm.model_copy(update={"model_id": named}) if named else llm
+    reader_id = llm.acceptance.reader_model_id
+    reader = llm.model_copy(update={"model_id": reader_id}) if reader_id else llm
     return check(reader).build if check else ""
 
 

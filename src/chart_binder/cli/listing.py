@@ -54,14 +54,14 @@ class QueryCommand(click.Command):
         return super().parse_args(ctx, terms)
 
 
-def _complete_query(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+def _complete_query(context: click.Context, _: click.Parameter, prefix: str) -> list[str]:
     """Complete a key of a query, or one of its few values; bash splits words at the colon."""
-    words = [*(context.params.get("query") or ()), begun]
+    words = [*(context.params.get("query") or ()), prefix]
     if words[-1] == ":":
         words.append("")
     if len(words) > 2 and words[-2] == ":" and words[-3] in listing.KEYS:  # noqa: PLR2004 (key:value)
         return [*options.completions(words[-1], listing.KEYS[words[-3]].values)]
-    name, colon, value = begun.partition(":")
+    name, colon, value = prefix.partition(":")
     keys = [name] if colon else [key for key in listing.KEYS if key.startswith(name)]
     if len(keys) == 1 and keys[0] in listing.KEYS and (values := listing.KEYS[keys[0]].values):
         return [f"{keys[0]}:{completion}" for completion in options.completions(value, values)]
@@ -130,15 +130,15 @@ def ls(
         if size is not None:
             rows = iter(listing.sample(rows, size, seed, is_by_rule=by is not None))
         if form == "list" and sys.stdout.isatty():
-            most = _SHOWN if limit is None else limit
-            _print_list(rows, most, explained=session.verbosity > 0, is_whole=not query)
+            shown_rows = _SHOWN if limit is None else limit
+            _print_list(rows, shown_rows, explained=session.verbosity > 0, is_whole=not query)
         else:
             _print(form, islice(rows, limit or None))
     return skipped.status
 
 
 def _print_list(
-    rows: Iterator[listing.ListedDecision], most: int, *, explained: bool, is_whole: bool
+    rows: Iterator[listing.ListedDecision], limit: int, *, explained: bool, is_whole: bool
 ) -> None:
     """Print the first tracks by folder and album, and notes on the rest."""
     counts: Counter[str] = Counter()
@@ -148,10 +148,11 @@ def _print_list(
             counts[row.state] += 1
             yield row
 
-    shown = listing.by_album(counted_rows(), most)
+    shown = listing.by_album(counted_rows(), limit)
     width = min(output.terminal_edge(), _MAX_WIDTH)
     output.print_lines(list_lines(shown, width, explained=explained))
-    notes = [f"{left:,} more: --limit 0 lists all"] if (left := counts.total() - len(shown)) else []
+    hidden = counts.total() - len(shown)
+    notes = [f"{hidden:,} more: --limit 0 lists all"] if hidden else []
     if any((first := row.decision.first_release) and not first.year_certain for row in shown):
         notes.append("?: that year or earlier")
     if count := counts[State.ERROR]:
@@ -190,13 +191,13 @@ def forget(session: options.Session, paths: tuple[str, ...], *, dry_run: bool) -
 
     Exit status: 0 success, or 2 bad usage.
     """
-    named = [path_bytes(path) for path in options.named_paths(paths)]
+    encoded_paths = [path_bytes(path) for path in options.named_paths(paths)]
     if dry_run:
         session.create_no_store()
     with session.open_store() as store:
-        forgotten = store.decisions.forget(named, is_dry=dry_run)
-    done = "would forget" if dry_run else "forgot"
-    text = f"{done} {counted(forgotten.files, 'file')}"
+        forgotten = store.decisions.forget(encoded_paths, is_dry=dry_run)
+    verb = "would forget" if dry_run else "forgot"
+    text = f"{verb} {counted(forgotten.files, 'file')}"
     if forgotten.decisions:
         text += f" and {counted(forgotten.decisions, 'decision')}; the files stay as they are"
     if not forgotten.files:
@@ -262,25 +263,27 @@ def audit(
 
 def _ask_verdicts(store: "Store", drawn: Sequence[listing.ListedDecision]) -> None:
     judged = listing.audit_verdicts(store)
-    left = [row for row in drawn if listing.audited_outcome(row.record, row.decision) not in judged]
+    pending = [
+        row for row in drawn if listing.audited_outcome(row.record, row.decision) not in judged
+    ]
     judged_now: set[int] = set()
     number = 0
-    while number < len(left) or number - 1 in judged_now:
-        if number < len(left):
+    while number < len(pending) or number - 1 in judged_now:
+        if number < len(pending):
             output.print_lines(
-                ["", f"--- {number + 1} of {len(left)}", *row_lines(left[number]), _KEYS]
+                ["", f"--- {number + 1} of {len(pending)}", *row_lines(pending[number]), _KEYS]
             )
         else:
             output.print_lines(["the end of the sample; b takes back the last verdict, q quits"])
-        key = _read_audit_key(number < len(left))
+        key = _read_audit_key(number < len(pending))
         if key == "b" and number:
             number -= 1
             if number in judged_now:
                 judged_now.remove(number)
-                store.audits.take_back(left[number].record.id)
+                store.audits.take_back(pending[number].record.id)
                 output.print_lines(["taken back"])
         elif key in _VERDICTS:
-            listing.save_audit(store, left[number], _VERDICTS[key])
+            listing.save_audit(store, pending[number], _VERDICTS[key])
             output.print_lines([f"stored: {_VERDICTS[key].value}"])
             judged_now.add(number)
             number += 1

@@ -89,8 +89,8 @@ class Commands(click.Group):
         """Complete command names from the table, and options as click does."""
         from click.shell_completion import CompletionItem
 
-        begun = {name: row for name, row in COMMANDS.items() if name.startswith(incomplete)}
-        items = [CompletionItem(name, help=about) for name, (_, _, about) in begun.items()]
+        rows = {name: row for name, row in COMMANDS.items() if name.startswith(incomplete)}
+        items = [CompletionItem(name, help=about) for name, (_, _, about) in rows.items()]
         return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -364,12 +364,12 @@ def named_paths(paths: Iterable[str]) -> Iterator[str]:
         yield from (os.fsdecode(name) for name in listed.split(b"\0") if name.strip())
 
 
-def audio_files(named: str) -> "Iterator[AudioFile | UnreadablePath]":
+def audio_files(path: str) -> "Iterator[AudioFile | UnreadablePath]":
     """Yield the audio files at a path; print a note for a folder without any."""
     from chart_binder.audio.find import find_audio_files
     from chart_binder.cli.output import print_notes
 
-    return find_audio_files([Path(named)], warn=lambda text: print_notes([f"canon: {text}"]))
+    return find_audio_files([Path(path)], warn=lambda text: print_notes([f"canon: {text}"]))
 
 
 def read_path_or_mbid(text: str) -> str | Path:

@@ -234,8 +234,8 @@ def table(rows: Iterable[Sequence[object]], *, has_head: bool = True) -> Iterato
     if has_head and sum(widths) + 2 * len(widths) - 2 > terminal_edge():
         head, *texts = texts
         for first, *values in texts:
-            named = map(" ".join, zip(head[1:], values, strict=True))
-            yield from wrap(f"{first}: {', '.join(named)}", "", 2)
+            pairs = map(" ".join, zip(head[1:], values, strict=True))
+            yield from wrap(f"{first}: {', '.join(pairs)}", "", 2)
         return
     for row in texts:
         cells = (

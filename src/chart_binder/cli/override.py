@@ -171,8 +171,8 @@ def set_override(
         session, options.read_path_or_mbid(name), asks=True, force=force
     )
     recording = subject.recording or _recording_of(subject, name)
-    named = overrides.PersonChoice(crg, rr, recording_mbid=recording, **answers)
-    record, notes = _override_for(session, subject.bundle, named, reason, yes=yes, force=force)
+    choice = overrides.PersonChoice(crg, rr, recording_mbid=recording, **answers)
+    record, notes = _override_for(session, subject.bundle, choice, reason, yes=yes, force=force)
     if _save(session, subject, record, notes, is_dry=is_dry) and Path(name).exists():
         output.print_next(output.canon_call("decide", name))
 
@@ -180,7 +180,7 @@ def set_override(
 def _override_for(
     session: options.Session,
     bundle: EvidenceBundle | None,
-    named: overrides.PersonChoice,
+    choice: overrides.PersonChoice,
     reason: str,
     *,
     yes: bool,
@@ -192,13 +192,13 @@ def _override_for(
     keep its date all the same.
     """
     lookups, confirm = wiring.record_lookups(session.config), confirming(session, yes=yes)
-    named, notes = name_records(lookups, bundle, named, confirm, force=force, yes=yes)
-    recording = RecordingId(named.recording_mbid or "")
-    record = named.override(recording, output.one_line(reason))
+    choice, notes = name_records(lookups, bundle, choice, confirm, force=force, yes=yes)
+    recording = RecordingId(choice.recording_mbid or "")
+    record = choice.override(recording, output.one_line(reason))
     if bundle is None:
         return record, notes
-    if named.crg_mbid:
-        named_records.require_same_group(bundle, named.crg_mbid, named.rr_mbid)
+    if choice.crg_mbid:
+        named_records.require_same_group(bundle, choice.crg_mbid, choice.rr_mbid)
     try:
         track = wiring.placed_recording(session.config, bundle, record)
     except LookupFailedError:  # a note says so already
@@ -208,7 +208,7 @@ def _override_for(
         notes = (*notes, f"its track {track.title!r} ({length}) counts as the recording")
         bundle = with_recordings(bundle, [track])
     elif not record.amending(session.overrides.get(recording)).first_date and (
-        date := date_of_new_group(lookups, bundle, named)
+        date := date_of_new_group(lookups, bundle, choice)
     ):
         notes = (
             *notes,
@@ -319,14 +319,14 @@ def _override_named(
 ) -> OverrideRecord:
     match = stored_overrides.get(bare_id(name))  # may be an id that is not a UUID, as listed
     if match is None:
-        named = _subject_of_decision(session, name) or options.read_path_or_mbid(name)
-        if isinstance(named, str):
+        target = _subject_of_decision(session, name) or options.read_path_or_mbid(name)
+        if isinstance(target, str):
             find = partial(wiring.current_id, session.config)
-            ids, _ = named_records.current_ids({"recording_mbid": named}, None, find)
+            ids, _ = named_records.current_ids({"recording_mbid": target}, None, find)
             recording = ids["recording_mbid"]
-            match = stored_overrides.get(named) or stored_overrides.get(recording)
+            match = stored_overrides.get(target) or stored_overrides.get(recording)
         elif stored_overrides:
-            subject = named if isinstance(named, _Subject) else _look_up(session, named)
+            subject = target if isinstance(target, _Subject) else _look_up(session, target)
             match = stored_overrides.get(subject.recording or "")
             if subject.bundle:
                 stored = wiring.MusicBrainzOverrides(session.config)
@@ -351,21 +351,21 @@ def _subject_of_decision(session: options.Session, name: str) -> _Subject | None
 
 
 def _look_up(
-    session: options.Session, named: str | Path, *, asks: bool = False, force: bool = False
+    session: options.Session, target: str | Path, *, asks: bool = False, force: bool = False
 ) -> _Subject:
     """Return the subject of an id or a path; if `asks`, ask MusicBrainz.
 
     Raises `CanonError`, also for an id that MusicBrainz lacks unless `force` is set.
     """
-    recording = RecordingId(named) if isinstance(named, str) else None
-    if not recording and Path(named).suffix.casefold() == ".json":
-        return _Subject(None, read_bundle_file(str(named)))
+    recording = RecordingId(target) if isinstance(target, str) else None
+    if not recording and Path(target).suffix.casefold() == ".json":
+        return _Subject(None, read_bundle_file(str(target)))
     config = session.config
     try:
         with session.open_store() as store:
             if recording is None:
-                look_up = wiring.musicbrainz_evidence(config, store).of([Path(named)])
-                return _Subject(None, look_up(Path(named)))
+                look_up = wiring.musicbrainz_evidence(config, store).of([Path(target)])
+                return _Subject(None, look_up(Path(target)))
             bundle = wiring.stored_evidence(config, store, recording)
             if asks and not bundle:
                 bundle = wiring.recording_evidence(config, store, recording)
@@ -373,7 +373,7 @@ def _look_up(
     except (LookupFailedError, NothingFoundError) as error:
         if recording and isinstance(error, NothingFoundError) and not force:
             raise CanonError(f"{error}: check the id{FORCE_HINT}") from error
-        recording_id = recording or wiring.tagged_recording(Path(named))
+        recording_id = recording or wiring.tagged_recording(Path(target))
         if recording_id is None:
             raise
         return _Subject(

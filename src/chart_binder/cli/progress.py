@@ -27,7 +27,7 @@ _MAX_BAR, _MIN_BAR = 30, 8
 
 @contextmanager
 def progress(
-    named: Sequence[Path] = (),
+    paths: Sequence[Path] = (),
     *,
     total: int = 0,
     noun: str = "files",
@@ -35,7 +35,7 @@ def progress(
     is_quiet: bool = False,
     after_s: float = 0.0,
 ) -> Iterator["Progress"]:
-    """Show progress as a bar or as lines; a thread counts the files in `named`.
+    """Show progress as a bar or as lines; a thread counts the files in `paths`.
 
     A bar appears after `after_s` seconds, and is redrawn every second.
     """
@@ -45,8 +45,8 @@ def progress(
     is_bar = is_drawn and sys.stderr.isatty()
     shown = _ProgressBar(sys.stderr, after_s) if is_bar else _ProgressLines()
     shown.total, shown.noun = total, noun
-    if named:
-        threading.Thread(target=shown.count_files, args=(named,), daemon=True).start()
+    if paths:
+        threading.Thread(target=shown.count_files, args=(paths,), daemon=True).start()
     if not isinstance(shown, _ProgressBar):
         yield shown
         return
@@ -68,11 +68,11 @@ class Progress:
         self.tally: BatchTally | None = None
         self.began = self.shown_at = time.monotonic()
 
-    def count_files(self, named: Sequence[Path]) -> None:
+    def count_files(self, paths: Sequence[Path]) -> None:
         """Count the files of a library, which may take long."""
         from chart_binder.jobs.batch import outermost_paths  # slow, and only for a batch
 
-        items = find_audio_files(outermost_paths(named), warn=None)
+        items = find_audio_files(outermost_paths(paths), warn=None)
         self.total = sum(isinstance(item, AudioFile) for item in items)
 
     def show(self, tally: "BatchTally | None" = None) -> None:

@@ -33,10 +33,10 @@ def report(session: options.Session, query: tuple[str, ...], html: str | None) -
         raise UsageError("--html - and --json both print on standard output: leave out one of them")
     if html is not None:
         options.refuse_audio_file("--html", html)
-    wanted, skipped = read_query(query), output.SkippedRecords()
+    parsed_query, skipped = read_query(query), output.SkippedRecords()
     with session.open_store() as store:
-        rows = listing(store, wanted, skipped.decision)
-        figures, lists = library_figures(rows, wanted, _FILES_OF_A_FIGURE if html else 0)
+        rows = listing(store, parsed_query, skipped.decision)
+        figures, lists = library_figures(rows, parsed_query, _FILES_OF_A_FIGURE if html else 0)
     if html is not None:
         from chart_binder.pages.figures import report_page
 

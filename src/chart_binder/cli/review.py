@@ -150,9 +150,9 @@ def list_queue(
     """
     shown, remaining, lines = 0, 0, list[str]()
     skipped = output.SkippedRecords()
-    override_records, named = session.overrides, list(map(Path, paths))
+    override_records, named_paths = session.overrides, list(map(Path, paths))
     with session.open_store() as store:
-        queue = review_queue(store, override_records, states, named, skipped.decision)
+        queue = review_queue(store, override_records, states, named_paths, skipped.decision)
         for album in queue_by_album(islice(queue, limit or None)):
             if not session.as_json:
                 cases = [queued.case for queued in album]
@@ -166,7 +166,7 @@ def list_queue(
                 )
             shown, remaining = shown + len(album), album[-1].cases_left - 1
         is_whole = states == set(QUEUED)
-        unwritten = _list_unwritten(session, store, named, lines) if is_whole else []
+        unwritten = _list_unwritten(session, store, named_paths, lines) if is_whole else []
     is_cut = remaining and shown == limit
     remainder = f", and {remaining} more: --limit 0 lists all" if is_cut else ""
     not_written = f"; {counted(len(unwritten), 'file')} not written" if unwritten else ""
@@ -183,11 +183,11 @@ def list_queue(
 
 
 def _list_unwritten(
-    session: options.Session, store: "Store", named: Sequence[Path], lines: list[str]
+    session: options.Session, store: "Store", named_paths: Sequence[Path], lines: list[str]
 ) -> list[Path]:
     """Print files that were not written as JSON, or add lines on them, and return the files."""
     paths: list[Path] = []
-    for why, files in unwritten_files(store, named):
+    for why, files in unwritten_files(store, named_paths):
         paths += [path_from_bytes(file.path) for file in files]
         if not session.as_json:
             lines += ["", *review_text.unwritten_lines(why, files)]

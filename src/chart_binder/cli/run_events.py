@@ -47,8 +47,8 @@ def event_lines(event: transcript.AnyEvent, *, is_shown: bool = False) -> Iterat
             parts = ("model", event.model_id), ("dialect", event.dialect), (
                 "prompt", event.prompt_version,
             )  # fmt: skip
-            named = (f"{name} {value}" for name, value in parts if value)
-            yield f"=== {', '.join((f'run {event.id}', *named))}"
+            details = (f"{name} {value}" for name, value in parts if value)
+            yield f"=== {', '.join((f'run {event.id}', *details))}"
         case transcript.MessageEvent():
             yield f"--- {event.role}"
             yield event.content

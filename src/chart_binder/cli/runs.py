@@ -47,10 +47,10 @@ def runs() -> None:
 
 
 @runs.command("list")
-@options.option("--command NAME", "Only runs of this command: batch, write.", into="named")
+@options.option("--command NAME", "Only runs of this command: batch, write.")
 @options.option("--limit N", "List at most this many (20).", type=click.IntRange(1), default=20)
 @options.pass_session
-def list_runs(session: options.Session, named: str | None, limit: int) -> int:
+def list_runs(session: options.Session, command: str | None, limit: int) -> int:
     """List the runs, the newest first; times are local.
 
     A run without an end is still going on, or was killed.
@@ -59,15 +59,15 @@ def list_runs(session: options.Session, named: str | None, limit: int) -> int:
     """
     skipped = output.SkippedRecords()
     with session.open_store() as store:
-        records = store.runs.newest(limit, named, skipped.record)
+        records = store.runs.newest(limit, command, skipped.record)
     # The measures are needed only for the time of a run that has no end.
     summaries = [
         RunSummary.of(run, None if run.ended_at_utc else _measures(run, skipped.record))
         for run in records
     ]
-    of = f" of `canon {path_text(named)}`" if named else ""
+    of_command = f" of `canon {path_text(command)}`" if command else ""
     if not session.as_json:
-        output.print_lines([LIST_HEADER if summaries else f"no runs{of} are stored"])
+        output.print_lines([LIST_HEADER if summaries else f"no runs{of_command} are stored"])
     for summary in summaries:
         session.show(_summary_object(summary), list_lines(summary))
     newest = output.canon_call("runs", "show", records[0].id) if records else "canon decide FOLDER"

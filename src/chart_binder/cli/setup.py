@@ -117,14 +117,14 @@ def _write(
     shown = {key: masked(value) if isinstance(value, str) else value
              for key, value in values.items()}  # fmt: skip
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in shown.items()]
-    done = "unchanged"
+    outcome = "unchanged"
     if values:
-        done = "not written"
+        outcome = "not written"
         if asks and not is_dry:
             output.print_lines(lines, err=True)
         if not is_dry and (not asks or click.confirm(f"Write {path}?", default=True, err=True)):
             save_text(path, new)
-            done, lines = "written", []
-    fields = {"file": str(path), "changed": shown, "written": done == "written"}
-    session.show(fields, [*lines, f"{path}: {done}"])
-    output.print_next("canon init" if done == "not written" else "canon decide FOLDER")
+            outcome, lines = "written", []
+    fields = {"file": str(path), "changed": shown, "written": outcome == "written"}
+    session.show(fields, [*lines, f"{path}: {outcome}"])
+    output.print_next("canon init" if outcome == "not written" else "canon decide FOLDER")

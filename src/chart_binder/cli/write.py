@@ -77,39 +77,39 @@ def write(
     Preview: canon write PATH. Apply: canon write PATH --apply.
     """
     config = session.config
-    wanted = options.write_options(config, **tags)
+    tag_options = options.write_options(config, **tags)
     results = TagResults(
-        session.as_json, not applies, session.verbosity > 0, is_quiet=session.quiet, named=paths
+        session.as_json, not applies, session.verbosity > 0, is_quiet=session.quiet, paths=paths
     )
     with session.open_store() as store, stop_after_current() as stop:
         lookup = release_lookup(config, store)
-        planner = TagPlanner(store, overrides(config)(), wanted, lookup, copy_links)
+        planner = TagPlanner(store, overrides(config)(), tag_options, lookup, copy_links)
         run = None
         if applies:
             started = new_run("write", options.command_line())
             run = WritingRun(store, started, keep_mtime=keep_mtime, copy_links=copy_links)
             output.print_notes(repair_journal(store))
         with results.ending(run, stop):
-            named = list(options.named_paths(paths))
-            if wanted.policy is Policy.MOVE:
-                lines = list(_regrouping(planner, named, stop))
+            names = list(options.named_paths(paths))
+            if tag_options.policy is Policy.MOVE:
+                lines = list(_regrouping(planner, names, stop))
                 if session.as_json:
                     output.print_notes(lines)
                 else:
                     results.lines += chain.from_iterable(output.wrap(line, "", 2) for line in lines)
             if not stop.is_set():
-                _write_all(planner, named, run, results, stop)
+                _write_all(planner, names, run, results, stop)
     return results.status
 
 
 def _write_all(
     planner: TagPlanner,
-    named: Iterable[str],
+    names: Iterable[str],
     run: WritingRun | None,
     results: "TagResults",
     stop: Event,
 ) -> None:
-    for item in _albums(named, cleans=run is not None):
+    for item in _albums(names, cleans=run is not None):
         if isinstance(item, WriteReport):
             results.show(item)
             continue
@@ -126,10 +126,10 @@ def _write_all(
             return
 
 
-def _regrouping(planner: TagPlanner, named: Iterable[str], stop: Event) -> Iterator[str]:
+def _regrouping(planner: TagPlanner, names: Iterable[str], stop: Event) -> Iterator[str]:
     """Yield which albums would be split and merged."""
     moves: Counter[tuple[write_albums.AlbumName, write_albums.AlbumName]] = Counter()
-    for item in _albums(named):
+    for item in _albums(names):
         if isinstance(item, write_albums.AlbumToWrite):
             moves.update(write_albums.album_moves(write_albums.plan_album(planner, item)))
         if stop.is_set():
@@ -138,10 +138,10 @@ def _regrouping(planner: TagPlanner, named: Iterable[str], stop: Event) -> Itera
 
 
 def _albums(
-    named: Iterable[str], *, cleans: bool = False
+    names: Iterable[str], *, cleans: bool = False
 ) -> Iterator[write_albums.AlbumToWrite | WriteReport]:
     """Yield the albums of files; if `cleans`, first remove leftovers of killed saves."""
-    for item in write_albums.album_folders(_files(named)):
+    for item in write_albums.album_folders(_files(names)):
         if isinstance(item, WriteReport):
             yield item
             continue
@@ -151,8 +151,8 @@ def _albums(
         yield from write_albums.albums_in(item)
 
 
-def _files(named: Iterable[str]) -> Iterator[Path | WriteReport]:
-    for item in chain.from_iterable(map(options.audio_files, named)):
+def _files(names: Iterable[str]) -> Iterator[Path | WriteReport]:
+    for item in chain.from_iterable(map(options.audio_files, names)):
         if isinstance(item, UnreadablePath):
             yield WriteReport(item.path, WriteStatus.FAILED, why=str(item.problem))
         else:
@@ -174,7 +174,7 @@ class TagResults:
     verbose: bool = False
     is_undo: bool = False
     is_quiet: bool = False
-    named: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
     status: int = 0
     counts: Counter[WriteStatus] = field(default_factory=Counter)
     partial: Counter[str] = field(default_factory=Counter)
@@ -249,7 +249,7 @@ class TagResults:
         if self.is_undo:
             return ""
         if self._is_undecided:
-            return output.canon_call("decide", *self.named)
+            return output.canon_call("decide", *self.paths)
         if self._undated and not self._is_in_review and self.status == _WAITS:
             call = options.same_call(added=_BEST_KNOWN)
             if _BEST_KNOWN not in options.command_line():
@@ -457,16 +457,16 @@ def verify(session: options.Session, paths: tuple[str, ...]) -> int:
     status, lines, open_file = 0, list[str](), ""
     counts: Counter[VerifyState] = Counter()
     with session.open_store() as store:
-        for named in options.named_paths(paths):
-            for item in options.audio_files(named):
+        for name in options.named_paths(paths):
+            for item in options.audio_files(name):
                 output.set_log_file(item.path)
                 if isinstance(item, UnreadablePath):
                     result = Verification(item.path, VerifyState.UNREADABLE, str(item.problem))
                 else:
                     result = verify_file(store, item.path)
-                is_missed = result.state is VerifyState.UNRECORDED and item.path == Path(named)
+                is_missed = result.state is VerifyState.UNRECORDED and item.path == Path(name)
                 if is_missed and _waits(store, item.path):
-                    open_file = named
+                    open_file = name
                 file_status = 3 if is_missed else _VERIFY_STATUS[result.state]
                 counts[result.state] += 1
                 status = output.worst(status, file_status)
