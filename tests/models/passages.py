@@ -11,8 +11,9 @@ from chart_binder.domain.dates_in_text import states
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.patches import FIRST_DATE, Patch
 from chart_binder.web.documents import SourceText
+from chart_binder.web.judgement import link_problem, value_doubt
 from chart_binder.web.passages import CELLS
-from chart_binder.web.places import Place, link_problem, value_doubt
+from chart_binder.web.places import Place
 from chart_binder.web.subject import Subject
 
 FILE = Path(__file__).with_name("passages.jsonl")

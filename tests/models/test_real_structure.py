@@ -14,7 +14,8 @@ import pytest
 from chart_binder.domain.patches import FIRST_DATE, Patch
 from chart_binder.react.steps import Document
 from chart_binder.web.documents import SourceText
-from chart_binder.web.places import Place, link_problem, value_doubt
+from chart_binder.web.judgement import link_problem, value_doubt
+from chart_binder.web.places import Place
 from chart_binder.web.structure import states_plainly
 from chart_binder.web.subject import Subject
 from llm.verdicts.play import load_evidence

@@ -5,7 +5,8 @@ import pytest
 from chart_binder.domain.patches import PRIMARY_TYPE, Patch
 from chart_binder.react.steps import Document
 from chart_binder.web.documents import SourceText
-from chart_binder.web.places import Place, link_problem
+from chart_binder.web.judgement import link_problem
+from chart_binder.web.places import Place
 from chart_binder.web.structure import is_in_structure, states_plainly
 from chart_binder.web.subject import Subject
 from corpus import rows

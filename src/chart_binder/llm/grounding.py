@@ -10,7 +10,8 @@ from chart_binder.llm.prompt import RESERVED_LABELS
 from chart_binder.llm.result import Fact
 from chart_binder.react.sanitize import one_line
 from chart_binder.web.documents import SourceText, documents_named
-from chart_binder.web.places import Place, link_problem, value_doubt
+from chart_binder.web.judgement import link_problem, value_doubt
+from chart_binder.web.places import Place
 from chart_binder.web.subject import Subject
 
 _BESIDE = 60

@@ -45,9 +45,10 @@ from chart_binder.web.documents import (
     is_checked_page,
 )
 from chart_binder.web.infobox import LINKED_WORDS
+from chart_binder.web.judgement import dates_about, values_about
 from chart_binder.web.linked import groups_about, languages_of
 from chart_binder.web.links import links_to_follow
-from chart_binder.web.places import Place, dates_about, values_about
+from chart_binder.web.places import Place
 from chart_binder.web.structure import is_in_structure
 from chart_binder.web.subject import Subject
 

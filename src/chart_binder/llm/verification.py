@@ -52,14 +52,10 @@ from chart_binder.web.documents import (
     documents_named,
     independent_sources,
     is_checked_page,
-)
-from chart_binder.web.places import (
-    Place,
-    dates_about,
     is_copied,
-    premiere_places,
-    values_about,
 )
+from chart_binder.web.judgement import dates_about, premiere_places, values_about
+from chart_binder.web.places import Place
 from chart_binder.web.structure import is_in_structure
 from chart_binder.web.subject import Subject
 

@@ -15,8 +15,9 @@ from chart_binder.domain.patches import THE_RECORDING, Patch, fact_words
 from chart_binder.domain.vocabulary import spaced_words
 from chart_binder.web.clauses import says_release
 from chart_binder.web.documents import SourceText
+from chart_binder.web.judgement import date_doubt, dates_about
 from chart_binder.web.passages import CELLS
-from chart_binder.web.places import Place, date_doubt, dates_about
+from chart_binder.web.places import Place
 from chart_binder.web.subject import Subject
 
 _NAME = re.compile(

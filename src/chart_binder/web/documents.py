@@ -394,3 +394,43 @@ def _registered(host: str) -> str:
         labels = host.split(".")
     deep = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in _SITES["second_levels"]  # noqa: PLR2004
     return ".".join(labels[-3:] if deep else labels[-2:])
+
+
+_HEAD = re.compile(r"^(?:Page|Under): .*\n|^#.*$", re.MULTILINE)
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
+"""A word; in scripts without spaces, a letter."""
+_NEXT = re.compile(r"[.!?]\s+(?=[^\sa-z0-9])|[。！？\n]")
+"""The end of a sentence that another one follows: not `Feb. 4`."""
+_RUN_WORDS, _MIN_SENTENCE = 5, 25
+"""The length of a run in words, and of the shortest sentence that counts in characters."""
+_LETTER_RUN_WEIGHT = 0.4
+"""The weight of a shared run of letters, in scripts without spaces."""
+_ONE_SENTENCE, _SEVERAL_SENTENCES = 18, 8
+"""The shared runs that make two passages one text: in a single sentence, and in several."""
+
+
+def is_copied(passage: str, other: str) -> bool:
+    """Return whether two passages are copies of one text, so that they count as one source.
+
+    Only sentences are compared, not rows or headings. Two sites may by chance use the same short
+    sentence for a release date, but not one of more than twenty words.
+    """
+    other_runs = frozenset[tuple[str, ...]]().union(*_runs(other))
+    shared = [
+        sum(
+            1 if len("".join(run)) > _RUN_WORDS else _LETTER_RUN_WEIGHT
+            for run in sentence & other_runs
+        )
+        for sentence in _runs(passage)
+    ]
+    is_one = sum(weight > 1 for weight in shared) <= 1
+    return sum(shared) >= (_ONE_SENTENCE if is_one else _SEVERAL_SENTENCES)
+
+
+@lru_cache(64)
+def _runs(passage: str) -> Sequence[frozenset[tuple[str, ...]]]:
+    rows = (row for row in _NEXT.split(_HEAD.sub("", passage)) if CELLS not in row)
+    words = [_WORD.findall(fold(row)) for row in rows if len(row) >= _MIN_SENTENCE]
+    return [
+        frozenset(tuple(row[at : at + _RUN_WORDS]) for at in range(len(row) - 4)) for row in words
+    ]

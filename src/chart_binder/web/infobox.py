@@ -17,10 +17,11 @@ from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.patches import PRIMARY_TYPE, fact_words
 from chart_binder.domain.vocabulary import find_words, letters_and_digits, spaced_words
 from chart_binder.web.documents import SourceText
+from chart_binder.web.judgement import date_doubt, link_problem
 from chart_binder.web.markup import attributes_of, tokens
 from chart_binder.web.page_text import from_html
 from chart_binder.web.passages import CELLS
-from chart_binder.web.places import Place, date_doubt, link_problem
+from chart_binder.web.places import Place
 from chart_binder.web.subject import Subject
 
 LINKED_WORDS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = tomli.loads(

@@ -28,9 +28,10 @@ from chart_binder.domain.vocabulary import (
     word_table,
 )
 from chart_binder.web import clauses
+from chart_binder.web.credits import heads_box
 from chart_binder.web.documents import SourceText
 from chart_binder.web.passages import CELLS
-from chart_binder.web.places import Place, box_around, heads_box
+from chart_binder.web.places import Place
 from chart_binder.web.subject import Subject
 
 _TABLE = word_table("date_words")["structure"]
@@ -212,7 +213,7 @@ def _tells_type(place: Place, subject: Subject) -> bool:
     """Return whether type or number identify the record, if another one has the same title."""
     if not subject.others.types:
         return True
-    texts = (*place.above, place.line, *box_around(place))
+    texts = (*place.above, place.line, *place.box)
     own_types = _own_types(subject)
     is_typed = any(own_types & {*_types_in(text, subject)} for text in texts)
     return is_typed or subject.has_number_in(place.line)
@@ -287,10 +288,10 @@ def _box_is_plain(place: Place, subject: Subject) -> bool:
     if _is_doubted(place, subject) or not _fits_heading(place, subject):
         return False
     above = [text for text in place.above if CELLS not in text]
-    cells = [cell for row in box_around(place) for cell in row.split(CELLS)]
+    cells = [cell for row in place.box for cell in row.split(CELLS)]
     types = {name for text in (*cells, *above) for name in _types_in(text, subject)}
     own_type = subject.primary_type
-    heads = [line for line in box_around(place) if _label(line) == line]
+    heads = [line for line in place.box if _label(line) == line]
     is_song = {name for text in heads for name in _types_in(text, subject)} == {_SONG}
     if own_type and (is_song or types - {_SONG}) and own_type not in types:
         return False  # the box of a song has the date of its album
@@ -322,7 +323,7 @@ def _is_doubted(place: Place, subject: Subject) -> bool:
 
     A row whose label already says what it is about does not count: `Recorded | at live sessions`.
     """
-    for line in (line for line in box_around(place) if not find_dates(line)):
+    for line in (line for line in place.box if not find_dates(line)):
         label = _label(line)
         value = line.removeprefix(label) or _without_names(line, subject)
         if _is_column_of("country", label) and not _is_explained(value, subject):
