@@ -8,12 +8,7 @@ from typing import Final
 
 from chart_binder.react.context import CallResult
 from chart_binder.react.conversation import encodable, wrap_plugin_errors
-from chart_binder.react.sanitize import (
-    NO_LABELS,
-    bounded_observation,
-    sanitize,
-    sanitized_observation,
-)
+from chart_binder.react.sanitize import bounded_observation, sanitize, sanitized_observation
 from chart_binder.react.steps import Observation, ObservationStatus, ToolCall
 from chart_binder.react.tools import (
     BoundCall,
@@ -74,7 +69,7 @@ class CallRunner:
     is_out_of_time: Callable[[], bool]
     recording: RecordedCalls | None = None
     remark: Remark | None = None
-    reserved_labels: frozenset[str] = NO_LABELS
+    reserved_labels: frozenset[str] = frozenset()
     _results: dict[str, Observation] = field(init=False, default_factory=dict)
 
     def run(self, call: ToolCall, turn: int, first_place: int = 0) -> Iterator[CallResult]:

@@ -26,7 +26,7 @@ from chart_binder.react.dialect import Dialect, is_same_step, read_step
 from chart_binder.react.parsing.answers import whole_answer
 from chart_binder.react.parsing.labels import begins_observation
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
-from chart_binder.react.sanitize import LOOKED_UP, NO_LABELS, bounded
+from chart_binder.react.sanitize import LOOKED_UP, bounded
 from chart_binder.react.steps import FinalAnswer, Step, ToolCall, Unreadable
 from chart_binder.react.tools import Toolbox
 from chart_binder.react.transcript import (
@@ -175,7 +175,7 @@ class Task(Generic[T]):
     answer_keys: Sequence[str] = ()
     opening_calls: Iterable[ToolCall] = ()
     final_request: Callable[[], FinalRequest] | None = None
-    reserved_labels: frozenset[str] = NO_LABELS
+    reserved_labels: frozenset[str] = frozenset()
 
 
 def ignore(event: AnyEvent) -> None:

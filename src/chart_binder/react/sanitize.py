@@ -66,7 +66,6 @@ _ROLES: Final = ("system", "user", "assistant", "human", "developer")
 LOOKED_UP: Final = "Already looked up:"
 """The label of the results of opening calls."""
 _LABELS: Final = (*_ROLES, LOOKED_UP.removesuffix(":").casefold())
-NO_LABELS: Final = frozenset[str]()
 _WORDS: Final = r"(?<![^\W\d_])[^\W\d_]++(?>(?:[ _-]{1,3}+[^\W\d_]++){0,5})"
 # The parser also reads numbered labels: Action 1, Observation[2], Action Input (JSON)
 _MARKS: Final = r"[ *_`#\"'\])】>✿]{0,8}+"
@@ -95,7 +94,7 @@ _QUOTE_PREFIX: Final = "> "
 """The prefix of a block quote, which no dialect reads as a step."""
 
 
-def sanitize(text: str, reserved: frozenset[str] = NO_LABELS) -> str:
+def sanitize(text: str, reserved: frozenset[str] = frozenset()) -> str:
     """Return text without invisible characters, control tokens, fences or labels of the protocol.
 
     Lines are kept, except empty ones at both ends; other white space becomes one space.
@@ -104,7 +103,9 @@ def sanitize(text: str, reserved: frozenset[str] = NO_LABELS) -> str:
     return _quote_steps(_quote_objects("\n".join(lines).strip("\n")))
 
 
-def one_line(text: str, max_chars: int | None = None, reserved: frozenset[str] = NO_LABELS) -> str:
+def one_line(
+    text: str, max_chars: int | None = None, reserved: frozenset[str] = frozenset()
+) -> str:
     """Return sanitized text on one line, cut to `max_chars` characters."""
     line = _quote_objects(_sanitized_line(text, reserved))
     line = _quoted(line) if unlabelled_answer(line) else line
@@ -126,7 +127,7 @@ _MAX_HEADINGS = 6
 
 
 def sanitized_observation(
-    observation: Observation, reserved: frozenset[str] = NO_LABELS
+    observation: Observation, reserved: frozenset[str] = frozenset()
 ) -> Observation:
     """Return an observation whose content and documents are sanitized."""
     return replace(
