@@ -64,7 +64,7 @@ def _passage(asked: Question) -> str:
 
 def _statement(asked: Question) -> str:
     assert asked.place
-    return asked.place.statement
+    return asked.place.row_or_clause
 
 
 def _written(asked: Question) -> str:

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import chart_binder.llm
-from chart_binder.domain.patches import FIRST_DATE, Patch
-from chart_binder.web.structure import is_in_structure
+from chart_binder.web.structure import states_date
 from models.passages import Question, read_questions
 
 FILE = Path(chart_binder.llm.__path__[0]) / "exam_passages.jsonl"
@@ -41,8 +40,7 @@ def chosen() -> Iterator[Question]:
 
 def _is_understood(question: Question) -> bool:
     """Return whether code takes the date from structure without asking a model."""
-    patch = Patch("", FIRST_DATE, question.fields["date"])
-    return question.place is not None and is_in_structure(question.place, patch, question.subject)
+    return question.place is not None and states_date(question.place, question.subject)
 
 
 def _is_real(question: Question) -> bool:

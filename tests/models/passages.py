@@ -11,7 +11,7 @@ from chart_binder.domain.dates_in_text import states
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.patches import FIRST_DATE, Patch
 from chart_binder.web.documents import SourceText
-from chart_binder.web.judgement import link_problem, value_doubt
+from chart_binder.web.judgement import ClaimedValue
 from chart_binder.web.passages import CELLS
 from chart_binder.web.places import Place
 from chart_binder.web.subject import Subject
@@ -63,8 +63,8 @@ def question_of(fields: dict[str, Any]) -> Question:
     first: tuple[Place, str | None] | None = None
     for mention in document.mentions:
         if states(mention, date):
-            place = Place(document, mention.start, mention.end)
-            doubt = link_problem(place, subject) or value_doubt(place, claimed, subject)
+            place = Place.of(document, mention)
+            doubt = ClaimedValue(place, subject, claimed).judgement.reason or None
             if first is None or (first[1] and not doubt):
                 first = place, doubt
     if first is None:

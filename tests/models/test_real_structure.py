@@ -14,9 +14,8 @@ import pytest
 from chart_binder.domain.patches import FIRST_DATE, Patch
 from chart_binder.react.steps import Document
 from chart_binder.web.documents import SourceText
-from chart_binder.web.judgement import link_problem, value_doubt
+from chart_binder.web.judgement import ClaimedValue
 from chart_binder.web.places import Place
-from chart_binder.web.structure import states_plainly
 from chart_binder.web.subject import Subject
 from llm.verdicts.play import load_evidence
 
@@ -50,16 +49,12 @@ def is_stated(asked: Mapping[str, Any]) -> bool:
         Document("https://pages.example/1", asked["page_title"] or "", headings, text)
     )
     patch = Patch(evidence.ids["S"], FIRST_DATE, asked["date"])
-    places = [
-        Place(document, each.start, each.end)
+    dates = [
+        ClaimedValue(Place.of(document, each), subject, patch)
         for each in document.mentions
         if [date.text for date in each.dates] == [asked["date"]]
     ]
-    return any(
-        states_plainly(each, subject)
-        and not (link_problem(each, subject) or value_doubt(each, patch, subject))
-        for each in places
-    )
+    return any(date.is_in_structure and date.is_plain for date in dates)
 
 
 @pytest.mark.parametrize("part", ["tune", "held"])

@@ -21,7 +21,8 @@ def mention_in(text: str) -> Mention:
 
 
 def doubt(text: str, *titles: str) -> str | None:
-    return doubt_in_clause(text, mention_in(text), titles)
+    mention = mention_in(text)
+    return doubt_in_clause(text, mention.start, mention.end, titles)
 
 
 @pytest.mark.parametrize(("text", "word"), [*chain(*CASES["else"].values())])
@@ -47,8 +48,9 @@ def test_words_of_a_title_that_is_asked_about_do_not_count() -> None:
 
 @pytest.mark.parametrize(("said", "text"), CASES["instead"]["cases"])
 def test_what_came_out_in_place_of_the_record_is_told(said: str, text: str) -> None:
-    mention = mention_in(text)
-    assert other_issue(text, mention, ("Mercury Lane",), ("Australia",)) == (said or None)
+    at = mention_in(text)
+    issue = other_issue(text, at.start, at.end, ("Mercury Lane",), ("Australia",))
+    assert issue == (said or None)
 
 
 @pytest.mark.parametrize(("clause", "text"), CASES["clause"]["cases"])
@@ -62,8 +64,8 @@ def test_any_text_has_a_clause_in_which_its_date_stands(before: str, after: str)
     text = f"{before} 1974-05-05 {after}"
     for mention in find_dates(text):
         assert text[mention.start : mention.end] in clause_around(text, mention.start, mention.end)
-        doubt_in_clause(text, mention, (before, after))
-        other_issue(text, mention, (before, after), ("Australia",))
+        doubt_in_clause(text, mention.start, mention.end, (before, after))
+        other_issue(text, mention.start, mention.end, (before, after), ("Australia",))
 
 
 @pytest.mark.parametrize("junk", [". ", ",", "recorded ", "“", "a. ", "1974 ", "no. 1", "re-"])
@@ -73,6 +75,6 @@ def test_a_long_text_around_a_date_takes_no_long_time(junk: str) -> None:
     mention = mention_in(text)
     began = time.process_time()
     for _ in range(5):
-        doubt_in_clause(text, mention)
-        other_issue(text, mention, ("no. 1",), ("Australia",))
+        doubt_in_clause(text, mention.start, mention.end)
+        other_issue(text, mention.start, mention.end, ("no. 1",), ("Australia",))
     assert time.process_time() - began < 0.5

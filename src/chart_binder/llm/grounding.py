@@ -10,7 +10,7 @@ from chart_binder.llm.prompt import RESERVED_LABELS
 from chart_binder.llm.result import Fact
 from chart_binder.react.sanitize import one_line
 from chart_binder.web.documents import SourceText, documents_named
-from chart_binder.web.judgement import link_problem, value_doubt
+from chart_binder.web.judgement import ClaimedValue
 from chart_binder.web.places import Place
 from chart_binder.web.subject import Subject
 
@@ -27,28 +27,30 @@ class GroundingError(Exception):
 
 def ground_fact(
     fact: Fact, patch: Patch, documents: Sequence[SourceText], subject: Subject
-) -> tuple[Place, ...]:
-    """Return the places where the sources of a fact state it. Raises `GroundingError`."""
+) -> tuple[ClaimedValue, ...]:
+    """Return where the sources of a fact state it. Raises `GroundingError` if none does."""
     sources = sorted(
         documents_named(fact.source, documents), key=lambda document: not document.is_fetched
     )
-    places: list[Place] = []
+    values: list[ClaimedValue] = []
     problem = f"{fact.source} was not read in this run" if fact.source else "nothing was read yet"
     if fact.source and "//" not in fact.source:
         problem = f"{fact.source!r} names nothing that was read in this run"
     for number, document in enumerate(sources):
-        place = _place_in(document, fact, patch, subject)
-        if isinstance(place, Place):
-            places.append(place)
+        value = _value_in(document, fact, patch, subject)
+        if isinstance(value, ClaimedValue):
+            values.append(value)
         elif number == 0:
-            problem = place
-    if not places:
+            problem = value
+    if not values:
         raise GroundingError(problem)
-    return tuple(places)
+    return tuple(values)
 
 
-def _place_in(document: SourceText, fact: Fact, patch: Patch, subject: Subject) -> Place | str:
-    """Return the place where a document states a fact, or a sentence on what is missing."""
+def _value_in(
+    document: SourceText, fact: Fact, patch: Patch, subject: Subject
+) -> ClaimedValue | str:
+    """Return the value where a document states a fact, or a sentence on what is missing."""
     spans, beside, where = [(0, len(document.text))], 0, document.address
     if fact.quote:
         spans, beside = _find_quote(document, fact.quote), _BESIDE
@@ -58,16 +60,16 @@ def _place_in(document: SourceText, fact: Fact, patch: Patch, subject: Subject) 
         return f"{document.address} does not say {quoted(fact.quote)}{near}"
     problem = None
     for start, end in spans:
-        for place in _values(document, patch, start, end, beside):
-            doubt = link_problem(place, subject) or value_doubt(place, patch, subject)
-            if doubt is None or is_linked(place, patch):
-                return place
-            problem = problem or f"{doubt}: {quoted(place.line)}"
+        for place in _places(document, patch, start, end, beside):
+            value = ClaimedValue(place, subject, patch)
+            if value.is_plain or value.is_linked:
+                return value
+            problem = problem or f"{value.judgement.reason}: {quoted(place.line)}"
     missing = f"{where} does not give {fact.value!r}{_nearest(document, fact, subject)}"
     return problem or missing
 
 
-def _values(
+def _places(
     document: SourceText, patch: Patch, start: int, end: int, beside: int
 ) -> Iterator[Place]:
     """Yield the places of a value within a span, then those up to `beside` characters around it."""
@@ -110,11 +112,6 @@ def _nearest(document: SourceText, fact: Fact, subject: Subject) -> str:
 def quoted(text: str) -> str:
     """Return a text of a page as problems quote it: in ‹›, on one line, shortened."""
     return f"‹{one_line(text, _MAX_QUOTED, RESERVED_LABELS)}›"
-
-
-def is_linked(place: Place, patch: Patch) -> bool:
-    """Return whether MusicBrainz links the page to the group, and the page states this date."""
-    return place.document.linked == (patch.about, patch.value)
 
 
 _MAX_OCCURRENCES = 8

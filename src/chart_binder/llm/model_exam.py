@@ -76,7 +76,7 @@ class ExamPassage(msgspec.Struct, frozen=True):
         document = SourceText((self.source,), self.title, self.text, is_fetched=True)
         date = PartialDate.parse(self.date)
         mention = next(mention for mention in document.mentions if states(mention, date))
-        return Place(document, mention.start, mention.end)
+        return Place.of(document, mention)
 
 
 class _Page(msgspec.Struct, frozen=True):

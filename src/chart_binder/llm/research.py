@@ -45,11 +45,10 @@ from chart_binder.web.documents import (
     is_checked_page,
 )
 from chart_binder.web.infobox import LINKED_WORDS
-from chart_binder.web.judgement import dates_about, values_about
+from chart_binder.web.judgement import MentionedDate, Statement, dates_about, values_about
 from chart_binder.web.linked import groups_about, languages_of
 from chart_binder.web.links import links_to_follow
 from chart_binder.web.places import Place
-from chart_binder.web.structure import is_in_structure
 from chart_binder.web.subject import Subject
 
 SEARCH, FETCH, WIKIPEDIA = "web_search", "web_fetch", "wikipedia"
@@ -78,16 +77,20 @@ _FIRST_QUERIES = 2
 
 @dataclass(frozen=True)
 class Finding:
-    """A value that passages give for a group or a release, with one place of each page."""
+    """A value that passages give for a group or a release, with one statement of each page."""
 
     patch: Patch
-    places: tuple[Place, ...]
-    structured: frozenset[str]
-    """The addresses of the pages that state it in structure: a row, an infobox, a list entry."""
+    statements: tuple[Statement, ...]
+
+    @property
+    def documents(self) -> Sequence[SourceText]:
+        """The pages."""
+        return [statement.place.document for statement in self.statements]
 
     def strength(self, trusted: Sequence[str]) -> tuple[bool, bool, int, int, int]:
         """Return a key that is greater for a finding with better support."""
-        return (*self.weight(trusted), len(self.structured), len(self.patch.value))
+        in_structure = sum(statement.is_in_structure for statement in self.statements)
+        return (*self.weight(trusted), in_structure, len(self.patch.value))
 
     def weight(self, trusted: Sequence[str]) -> tuple[bool, bool, int]:
         """Return the weight of its sources; two values with the same weight tie."""
@@ -99,28 +102,23 @@ class Finding:
 
     @property
     def _is_linked(self) -> bool:
-        return any(place.document.linked for place in self.places)
+        return any(document.linked for document in self.documents)
 
     @property
     def _count(self) -> int:
-        return len(independent_sources(place.document.address for place in self.places))
+        return len(independent_sources(document.address for document in self.documents))
 
     def _is_stated(self, trusted: Sequence[str]) -> bool:
-        """Return whether a fetched page of a trusted site states it in structure (`structured`)."""
-        return any(
-            place.document.is_fetched
-            and place.document.address in self.structured
-            and is_checked_page(place.document.address, trusted)
-            for place in self.places
-        )
+        """Return whether a fetched page of a trusted site states it in structure."""
+        pairs = zip(self.statements, self.documents, strict=True)
+        pages = (page for statement, page in pairs if page.is_fetched and statement.is_in_structure)
+        return any(is_checked_page(page.address, trusted) for page in pages)
 
     def facts(self) -> Iterator[Fact]:
         """Yield an uncited fact for each page."""
-        for place in self.places:
-            yield Fact(
-                self.patch.about, self.patch.field, self.patch.value, place.document.address,
-                cited=False,
-            )  # fmt: skip
+        patch = self.patch
+        for document in self.documents:
+            yield Fact(patch.about, patch.field, patch.value, document.address, cited=False)
 
 
 @dataclass(frozen=True)
@@ -200,22 +198,17 @@ class Research:
 
     def _find(self, about: str, field: str) -> Iterator[Finding]:
         subject = Subject.of(about, self.case.bundle)
-        if field in (FIRST_DATE, DATE, FIRST_RELEASE):
-            places = self._dates(subject, about, field)
-        else:
-            places = self._values(subject, about, field)
-        by_value: dict[Patch, dict[str, Place]] = {}
-        structured: dict[Patch, set[str]] = {}
-        for patch, place in places:
-            address = place.document.address
-            by_value.setdefault(patch, {}).setdefault(address, place)
-            if is_in_structure(place, patch, subject):
-                by_value[patch][address] = place
-                structured.setdefault(patch, set()).add(address)
+        is_date = field in (FIRST_DATE, DATE, FIRST_RELEASE)
+        statements = (self._dates if is_date else self._values)(subject, about, field)
+        by_value: dict[Patch, dict[str, Statement]] = {}
+        for patch, statement in statements:
+            pages, address = by_value.setdefault(patch, {}), statement.place.document.address
+            if address not in pages or statement.is_in_structure:
+                pages[address] = statement
         for patch, pages in by_value.items():
-            yield Finding(patch, tuple(pages.values()), frozenset(structured.get(patch, ())))
+            yield Finding(patch, tuple(pages.values()))
 
-    def _dates(self, subject: Subject, about: str, field: str) -> Iterator[tuple[Patch, Place]]:
+    def _dates(self, subject: Subject, about: str, field: str) -> Iterator[tuple[Patch, Statement]]:
         is_new: dict[str, bool] = {}
         linked = self.linked.get(about, ())
 
@@ -229,22 +222,25 @@ class Research:
 
         for document in linked:
             if mention := next(filter(is_new_date, document.mentions), None):
-                place = Place(document, mention.start, mention.end)
-                yield Patch(about, field, mention.dates[0].text), place
+                place = Place.of(document, mention)
+                date = MentionedDate(place, subject, mention)
+                yield Patch(about, field, mention.dates[0].text), date
         unlinked = [document for document in self.documents if not document.linked]
-        for mention, place, _ in dates_about(unlinked, subject, is_new_date):
-            if not (place.is_structured or any(map(says_release, (place.clause, *place.above)))):
-                continue
-            yield Patch(about, field, mention.dates[0].text), place
+        for date in dates_about(unlinked, subject, is_new_date):
+            place = date.place
+            if place.is_structured or any(map(says_release, (place.clause, *place.above))):
+                yield Patch(about, field, date.mention.dates[0].text), date
 
-    def _values(self, subject: Subject, about: str, field: str) -> Iterator[tuple[Patch, Place]]:
+    def _values(
+        self, subject: Subject, about: str, field: str
+    ) -> Iterator[tuple[Patch, Statement]]:
         for value in fact_words()[field]:
             patch = Patch(about, field, value)
             if value == "Song" or not adds_to(self.case.bundle, patch):
                 continue
-            for place, is_plain in values_about(self.documents, subject, patch):
-                if is_plain:
-                    yield patch, place
+            for statement in values_about(self.documents, subject, patch):
+                if statement.is_plain:
+                    yield patch, statement
 
 
 # Remarks.
@@ -357,8 +353,8 @@ def _value_of(finding: Finding, case: OpenCase) -> str:
 
 def _pages(finding: Finding) -> str:
     """Return the result numbers of a finding's pages, and the count of pages without one."""
-    numbers = sorted({place.document.number for place in finding.places} - {None}, key=str)
-    unnumbered = sum(place.document.number is None for place in finding.places)
+    numbers = sorted({document.number for document in finding.documents} - {None}, key=str)
+    unnumbered = sum(document.number is None for document in finding.documents)
     pages = [f"result {number}" for number in numbers]
     pages += [counted(unnumbered, "page")] * bool(unnumbered)
     return " and ".join(pages)

@@ -29,7 +29,6 @@ from chart_binder.domain.patches import (
 from chart_binder.llm.grounding import (
     GroundingError,
     ground_fact,
-    is_linked,
     quoted,
     states_words,
 )
@@ -54,9 +53,8 @@ from chart_binder.web.documents import (
     is_checked_page,
     is_copied,
 )
-from chart_binder.web.judgement import dates_about, premiere_places, values_about
+from chart_binder.web.judgement import ClaimedValue, dates_about, premiere_places, values_about
 from chart_binder.web.places import Place
-from chart_binder.web.structure import is_in_structure
 from chart_binder.web.subject import Subject
 
 BELOW_BAR = (
@@ -72,7 +70,8 @@ class _ClaimedFact:
     number: int
     fact: Fact
     patch: Patch | None = None
-    places: tuple[Place, ...] = ()
+    values: tuple[ClaimedValue, ...] = ()
+    """Where sources state it."""
 
     def update(self, **values: Any) -> None:
         """Set attributes of the fact."""
@@ -94,7 +93,7 @@ _Statements: TypeAlias = Mapping[Patch, Sequence[_ClaimedFact]]
 def _by_patch(claims: Sequence[_ClaimedFact]) -> dict[Patch, list[_ClaimedFact]]:
     statements: dict[Patch, list[_ClaimedFact]] = {}
     for claim in claims:
-        if claim.patch and claim.places:
+        if claim.patch and claim.values:
             statements.setdefault(claim.patch, []).append(claim)
     return statements
 
@@ -165,13 +164,12 @@ class Verifier:
         patch = claim.patch
         if patch is None or claim.fact.verified or not claim.fact.cited:
             return
-        subject = Subject.of(patch.about, self.case.bundle)
         documents = documents_named(claim.fact.source, self.documents)
         for verified in claims:
             if verified.patch != patch or not verified.fact.verified:
                 continue
-            places = (place for place in verified.places if place.document in documents)
-            if any(is_in_structure(place, patch, subject) for place in places):
+            values = (value for value in verified.values if value.place.document in documents)
+            if any(value.is_in_structure for value in values):
                 fact = claim.fact
                 claim.fact = replace(
                     verified.fact, quote=fact.quote, question=fact.question, cited=True
@@ -224,12 +222,12 @@ class Verifier:
                 claim.update(verified=states_words(fact, self.documents), problem=problem)
                 return claim
             subject = Subject.of(claim.patch.about, case.bundle)
-            claim.places = ground_fact(fact, claim.patch, self.documents, subject)
+            claim.values = ground_fact(fact, claim.patch, self.documents, subject)
         except (ValueError, GroundingError) as error:
             claim.update(problem=str(error))
             return claim
         before = apply_patches(case.bundle, (claim.patch,)).changes.get(claim.patch)
-        claim.update(source=claim.places[0].document.address, before=before)
+        claim.update(source=claim.values[0].place.document.address, before=before)
         return claim
 
     def _verify_statement(self, patch: Patch, claims: Sequence[_ClaimedFact]) -> list[_ClaimedFact]:
@@ -237,19 +235,17 @@ class Verifier:
         further = list[_ClaimedFact]()
         is_cited = any(claim.fact.cited for claim in claims)
         sources: list[Place] = []
-        for place, claim in self._supports(patch, claims):
-            address = place.document.address
+        for value, claim in self._supports(patch, claims):
+            place, address = value.place, value.place.document.address
             if doubt := _repeats(place, sources):
                 claim.update(problem=claim.fact.problem or doubt)
                 continue
             if claim.fact.verified:
                 claim = claim.from_source(address)  # noqa: PLW2901
-            if not self._is_confirmed(claim, place):
+            if not self._is_confirmed(claim, value):
                 continue
-            subject = Subject.of(patch.about, self.case.bundle)
-            is_trusted = is_linked(place, patch) or (
-                self._is_trusted(place.document)
-                and (is_cited or is_in_structure(place, patch, subject))
+            is_trusted = value.is_linked or (
+                self._is_trusted(place.document) and (is_cited or value.is_in_structure)
             )
             before = claims[0].fact.before
             claim.update(verified=True, source=address, before=before, trusted=is_trusted)
@@ -265,23 +261,23 @@ class Verifier:
 
     def _supports(
         self, patch: Patch, claims: Sequence[_ClaimedFact]
-    ) -> Sequence[tuple[Place, _ClaimedFact]]:
-        """Return the places that state a patch, each with its claim, the most trustworthy first."""
-        supports = [(place, claim) for claim in claims for place in claim.places]
-        cited = {place.document.address for place, _ in supports}
+    ) -> Sequence[tuple[ClaimedValue, _ClaimedFact]]:
+        """Return where pages state a patch, each with its claim, the most trustworthy first."""
+        supports = [(value, claim) for claim in claims for value in claim.values]
+        cited = {value.place.document.address for value, _ in supports}
         subject = Subject.of(patch.about, self.case.bundle)
         for address in dict.fromkeys(document.address for document in self.documents):
             if address not in cited:
                 claim = claims[0].from_source(address)
                 claim.update(quote="")
                 with contextlib.suppress(GroundingError):
-                    places = ground_fact(claim.fact, patch, self.documents, subject)
-                    supports.append((places[0], claim))
+                    values = ground_fact(claim.fact, patch, self.documents, subject)
+                    supports.append((values[0], claim))
         supports.sort(
             key=lambda support: (
-                not is_linked(support[0], patch),
-                not self._is_trusted(support[0].document),
-                not is_in_structure(support[0], patch, subject),
+                not support[0].is_linked,
+                not self._is_trusted(support[0].place.document),
+                not support[0].is_in_structure,
             )
         )
         return supports
@@ -290,14 +286,11 @@ class Verifier:
         trusted = self.case.config.acceptance.trusted_sources
         return document.is_fetched and is_checked_page(document.address, trusted)
 
-    def _is_confirmed(self, claim: _ClaimedFact, place: Place) -> bool:
+    def _is_confirmed(self, claim: _ClaimedFact, value: ClaimedValue) -> bool:
         """Return whether a place confirms a fact, by a second reading if the place needs one."""
-        patch = claim.patch
-        if patch is None or is_linked(place, patch):
+        if value.is_linked or value.is_in_structure:
             return True
-        subject = Subject.of(patch.about, self.case.bundle)
-        if is_in_structure(place, patch, subject):
-            return True
+        place, subject, patch = value.place, value.subject, value.patch
         if not self.case.config.acceptance.second_reading:
             claim.update(problem="without a second reading a fact needs a quote")
             return bool(claim.fact.quote)
@@ -328,7 +321,7 @@ class Verifier:
         counts only if a reading says that its date is the release's.
         """
         first = statements[patch][0]
-        if any(is_linked(place, patch) for claim in statements[patch] for place in claim.places):
+        if any(value.is_linked for claim in statements[patch] for value in claim.values):
             yield from self._linked_contradictions(patch, first)
             return
         candidates, statement = self._rival_premieres(patch), _premiere_on(patch.about, self.case)
@@ -341,7 +334,7 @@ class Verifier:
             key = candidate.statement, candidate.place.document.address
             if key not in by_statement or (candidate.is_plain and not by_statement[key].is_plain):
                 by_statement[key] = candidate
-        source = f"{first.fact.source} says {statement} {quoted(first.places[0].passage)}"
+        source = f"{first.fact.source} says {statement} {quoted(first.values[0].place.passage)}"
         plain_first = sorted(by_statement.values(), key=lambda candidate: not candidate.is_plain)
         for candidate in plain_first:
             reading, is_asked = UNCLEAR, self.case.config.acceptance.second_reading
@@ -389,10 +382,10 @@ class Verifier:
         def has_rival_date(mention: Mention) -> bool:
             return bool(rival_dates(mention))
 
-        for mention, place, is_clear in dates_about(self.documents, subject, has_rival_date):
-            dates = rival_dates(mention)
-            is_plain = is_clear or not stated_dates.isdisjoint(dates)
-            yield _Contradiction(place, subject, dates[0], " or ".join(dates), is_plain)
+        for date in dates_about(self.documents, subject, has_rival_date):
+            dates = rival_dates(date.mention)
+            is_plain = date.is_plain or not stated_dates.isdisjoint(dates)
+            yield _Contradiction(date.place, subject, dates[0], " or ".join(dates), is_plain)
 
         def is_earlier(mention: Mention) -> bool:
             [months] = mention.dates
@@ -401,10 +394,11 @@ class Verifier:
         periods = dates_about(
             self.documents, subject, is_earlier, lambda document: find_periods(document.text)
         )
-        for mention, place, _ in periods:
-            if says_release(place.statement):
-                period = place.document.text[mention.start : mention.end]
-                yield _Contradiction(place, subject, mention.dates[0].text[:4], period)
+        for date in periods:
+            place = date.place
+            if says_release(place.row_or_clause):
+                first_year = date.mention.dates[0].text[:4]
+                yield _Contradiction(place, subject, first_year, place.value)
 
     def _would_change(self, patch: Patch, statements: _Statements) -> Callable[[str], bool]:
         """Return whether the rules decide otherwise with another value in place of a patch's."""
@@ -426,7 +420,8 @@ class Verifier:
             if value in (patch.value, "Song") or not would_change(value):
                 continue
             rival = Patch(patch.about, patch.field, value)
-            for place, is_plain in values_about(self.documents, subject, rival):
+            for statement in values_about(self.documents, subject, rival):
+                place, is_plain = statement.place, statement.is_plain
                 yield _Contradiction(place, subject, None, value, is_plain, patch.field)
 
     def _rival_premieres(self, patch: Patch) -> Iterator["_Contradiction"]:
@@ -437,11 +432,11 @@ class Verifier:
         def is_earlier(mention: Mention) -> bool:
             return len(mention.dates) == 1 and mention.dates[0].last < first
 
-        for mention, place, _ in dates_about(self.documents, song, is_earlier):
-            document = place.document
-            context = (place.statement, *document.headings(place.start), document.title)
-            if says_release(place.statement) and any(map(song.is_named_in, context)):
-                date = mention.dates[0].text
+        for mentioned in dates_about(self.documents, song, is_earlier):
+            place, document = mentioned.place, mentioned.place.document
+            context = (place.row_or_clause, *document.headings(place.start), document.title)
+            if says_release(place.row_or_clause) and any(map(song.is_named_in, context)):
+                date = mentioned.mention.dates[0].text
                 yield _Contradiction(place, song, date, f"that it came out on {date}")
         rivals = {
             group: Subject.of(group, self.case.bundle)
@@ -450,7 +445,7 @@ class Verifier:
         }
         for place in premiere_places(self.documents):
             for group, rival in rivals.items():
-                statement = place.statement
+                statement = place.row_or_clause
                 if rival.is_named_in(statement) and not record.is_named_in(statement):
                     premiere = _premiere_on(group, self.case)
                     yield _Contradiction(place, rival, None, premiere)

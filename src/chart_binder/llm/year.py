@@ -15,7 +15,7 @@ from chart_binder.domain.patches import THE_RECORDING, Patch, fact_words
 from chart_binder.domain.vocabulary import spaced_words
 from chart_binder.web.clauses import says_release
 from chart_binder.web.documents import SourceText
-from chart_binder.web.judgement import date_doubt, dates_about
+from chart_binder.web.judgement import dates_about, other_events
 from chart_binder.web.passages import CELLS
 from chart_binder.web.places import Place
 from chart_binder.web.subject import Subject
@@ -94,11 +94,9 @@ def _years_of(title: str, documents: Sequence[SourceText], song: Subject) -> lis
         song, title=title, titles=titles, primary_type="Album", kind="Album", others=others
     )
     return [
-        int(mention.dates[0].text[:4])
-        for mention, place, is_plain in dates_about(
-            documents, album, lambda mention: len(mention.dates) == 1
-        )
-        if is_plain and album.is_named_in(f"{place.line} {' '.join(place.above)}")
+        int(date.mention.dates[0].text[:4])
+        for date in dates_about(documents, album, lambda mention: len(mention.dates) == 1)
+        if date.is_plain and album.is_named_in(" ".join((date.place.line, *date.place.above)))
     ]
 
 
@@ -109,10 +107,10 @@ def _earlier_record(document: SourceText, year: int, song: Subject) -> str | Non
         for line in document.text.split("\n")
     )
     for mention in document.mentions if lists_it else ():
-        place = Place(document, mention.start, mention.end)
+        place = Place.of(document, mention)
         is_box = place.is_structured and place.line.count(CELLS) <= 1
         if len(mention.dates) == 1 and is_box and says_release(place.line):
             text = mention.dates[0].text
-            if int(text[:4]) < year and not date_doubt(document, mention, song):
+            if int(text[:4]) < year and not any(other_events(place, song)):
                 return text
     return None

@@ -7,18 +7,12 @@ single X", "X (LK 88, UK)", "official release of X".
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 
-from chart_binder.domain.dates_in_text import MONTHS, Mention
-from chart_binder.domain.patches import (
-    COUNTRY,
-    PRIMARY_TYPE,
-    SECONDARY_TYPES,
-    STATUS,
-    fact_words,
-)
+from chart_binder.domain.dates_in_text import MONTHS
+from chart_binder.domain.patches import COUNTRY, PRIMARY_TYPE, SECONDARY_TYPES, STATUS, fact_words
 from chart_binder.domain.vocabulary import find_words, fold, spaced_words, word_table
 from chart_binder.web.subject import Subject
 
@@ -71,16 +65,16 @@ def clause_around(text: str, start: int, end: int) -> str:
     return text[slice(*_clause(text, start, end))].strip()
 
 
-def doubt_in_clause(text: str, mention: Mention, titles: Iterable[str] = ()) -> str | None:
+def doubt_in_clause(text: str, start: int, end: int, titles: Iterable[str] = ()) -> str | None:
     """Return the word in a date's clause by which the date is that of another event or a reissue.
 
     Returns None if there is no such word, or if a word for a release (not `reissued`) is nearer to
     the date. A word does not count if another year is between it and the date, if it is quoted,
     or if it is a part of one of the titles: "Radio Ga Ga".
     """
-    start, end = _clause(text, mention.start, mention.end)
-    clause = _without_titles(text[start:end], titles)
-    place = mention.start - start, mention.end - start
+    first, last = _clause(text, start, end)
+    clause = _without_titles(text[first:last], titles)
+    place = start - first, end - first
     doubts = [word for word in _OF_ELSE.finditer(clause) if _is_beside(word, place)]
     remainder = _OF_ELSE.sub(_blank, clause)
     releases = [word for word in _OF_RELEASE.finditer(remainder) if _is_beside(word, place)]
@@ -92,7 +86,7 @@ def doubt_in_clause(text: str, mention: Mention, titles: Iterable[str] = ()) -> 
 
 
 def other_issue(
-    text: str, mention: Mention, titles: Iterable[str], countries: Iterable[str]
+    text: str, start: int, end: int, titles: Iterable[str], countries: Iterable[str]
 ) -> str | None:
     """Return the words in a date's clause that say that something else came out, or None.
 
@@ -100,19 +94,19 @@ def other_issue(
     a quoted title right before the date that is not one of `titles`. A country does not count if
     another year is between it and the date, because it belongs to that year's issue.
     """
-    start, end = _clause(text, mention.start, mention.end)
-    plain = _without_titles(text[start:end], titles)
-    place = mention.start - start, mention.end - start
+    first, last = _clause(text, start, end)
+    plain = _without_titles(text[first:last], titles)
+    place = start - first, end - first
     abroad = _abroad(tuple(countries)).finditer(plain)
     places = (word for word in abroad if _is_beside(word, place))
     for term in chain(_OF_OTHER.finditer(plain), places):
         if not _BESIDES.search(plain, 0, term.start()):
             return str(term[0])
-    quoted_title = _NAMED_BEFORE.search(text, start, mention.start)
-    clause = text[start:end].casefold()
+    quoted_title = _NAMED_BEFORE.search(text, first, start)
+    clause = text[first:last].casefold()
     if not quoted_title or any(title.casefold() in clause for title in titles if title):
         return None
-    return None if _BESIDES.search(text, start, quoted_title.start()) else quoted_title[1]
+    return None if _BESIDES.search(text, first, quoted_title.start()) else quoted_title[1]
 
 
 @lru_cache(256)
@@ -350,25 +344,9 @@ def is_denied(text: str, start: int, end: int) -> bool:
     return bool(behind or _DENIED.search(text, max(0, start - _LOOKED_BACK), start))
 
 
-def doubts_in_clause(
-    clause: str, phrase: str, field: str, value: str, subject: Subject, *, is_of_other: bool
-) -> Iterator[str]:
-    """Yield reasons why a clause does not state a value of the subject, although it contains it.
-
-    `field` is a status, country or type, and `phrase` has the words of the value. `is_of_other`
-    says that the line names another record.
-    """
-    before = clause.partition(phrase)[0]
-    if doubt := doubt_in_heading(clause.replace(phrase, " ")):
-        yield f"{value} describes something else ({doubt!r})"
-    if _NEGATED.search(clause) or (field == PRIMARY_TYPE and _FROM.search(before)):
-        yield f"the text denies {value} or says it of something else"
-    is_named = subject.is_named_in(clause) or subject.has_number_in(clause)
-    words = spaced_words(before if field == PRIMARY_TYPE else clause)
-    if (is_of_other and not is_named) or any(title in words for title in subject.others.titles):
-        yield "the clause names another candidate"
-    if field == STATUS and is_of_other_year(clause, subject):
-        yield f"it is about another year than that of {subject.title!r}"
+def is_negated(clause: str) -> bool:
+    """Return whether a clause has a word such as `not`."""
+    return bool(_NEGATED.search(clause))
 
 
 def is_of_other_year(text: str, subject: Subject) -> bool:

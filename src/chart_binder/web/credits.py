@@ -85,9 +85,8 @@ def _box_credits(place: Place, subject: Subject) -> Iterator[str]:
     """
     for row in place.box:
         label, _, value = row.partition(CELLS)
-        is_credit = _ARTIST_COLUMN.fullmatch(fold(label)) or (
-            _names_type(label) and _CREDIT_LABEL.search(label)
-        )
+        is_typed = _names_type(label) and _CREDIT_LABEL.search(label)
+        is_credit = is_typed or _ARTIST_COLUMN.fullmatch(fold(label))
         if value and is_credit and not _names_artist_or_label(value, subject):
             yield value
 
@@ -97,7 +96,7 @@ def heads_box(place: Place, subject: Subject) -> bool:
     text, (_, end) = place.document.text, place.document.line(place.start)
     credit = re.match(rf"\s{_OF} (.+)", text[place.end : end])
     is_above_row = CELLS in text[end + 1 :].partition("\n")[0]
-    if credit is None or not (place.begins_line and is_above_row):
+    if credit is None or place.offset or not is_above_row:
         return False
     return _is_artist(credit[1].split(), subject, 0)
 

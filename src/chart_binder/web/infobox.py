@@ -17,7 +17,7 @@ from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.patches import PRIMARY_TYPE, fact_words
 from chart_binder.domain.vocabulary import find_words, letters_and_digits, spaced_words
 from chart_binder.web.documents import SourceText
-from chart_binder.web.judgement import date_doubt, link_problem
+from chart_binder.web.judgement import other_events, other_records
 from chart_binder.web.markup import attributes_of, tokens
 from chart_binder.web.page_text import from_html
 from chart_binder.web.passages import CELLS
@@ -156,7 +156,8 @@ def _dated_row(document: SourceText, head: Sequence[str], row: str, subject: Sub
     # Without the rows above, which would be taken for names of columns.
     text = "\n".join([line for line in head if CELLS not in line] + [row])
     box = SourceText(document.addresses, document.title, text)
-    if problem := link_problem(Place(box, len(text) - len(row), len(text)), subject):
+    place = Place(box, len(text) - len(row), len(text))
+    if problem := next(other_records(place, subject), None):
         return ReleaseRow(row, None, problem)
     # Without its label, a word for release that would outweigh `reissue` after a date.
     value = SourceText(box.addresses, box.title, row.partition(CELLS)[2])
@@ -168,7 +169,8 @@ def _dated_row(document: SourceText, head: Sequence[str], row: str, subject: Sub
         return ReleaseRow(row, None, "the row of release has no date that is certain")
     certain, doubtful = list[PartialDate](), list[PartialDate]()
     for mention in mentions:
-        (doubtful if date_doubt(value, mention, subject) else certain).extend(mention.dates)
+        is_doubtful = any(other_events(Place.of(value, mention), subject))
+        (doubtful if is_doubtful else certain).extend(mention.dates)
     date = first_date(certain, doubtful)
     problem = "" if date else "the row of release may be of a reissue, or of another event"
     return ReleaseRow(row, date, problem)

@@ -90,7 +90,7 @@ _NO_RANK: Final = 3
 
 def _rank(text: str, document: SourceText, subject: Subject) -> int:
     """Return a rank: 0 if a link leads to the record, 1 to a list, 2 to another record, else 3."""
-    if subject.is_named_in(text) or subject.has_number_in(text):
+    if subject.is_named_or_numbered_in(text):
         return 0
     if lists_records(text) and subject.is_told_apart_in(f"{document.title} {text}"):
         return 1

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, takewhile
 
+from chart_binder.domain.dates_in_text import Mention
 from chart_binder.web import clauses
 from chart_binder.web.documents import SourceText
 from chart_binder.web.passages import CELLS, GAPS, may_be_caption
@@ -23,6 +24,11 @@ class Place:
     document: SourceText
     start: int
     end: int
+
+    @classmethod
+    def of(cls, document: SourceText, mention: Mention) -> "Place":
+        """Return the place of a date in a document."""
+        return cls(document, mention.start, mention.end)
 
     @property
     def passage(self) -> str:
@@ -61,14 +67,9 @@ class Place:
         return clauses.clause_around(self.document.text, self.start, self.end)
 
     @property
-    def statement(self) -> str:
+    def row_or_clause(self) -> str:
         """The row that contains it; outside of rows, the clause."""
         return self.line if self.is_row else self.clause
-
-    @property
-    def begins_line(self) -> bool:
-        """Whether it is at the beginning of its line."""
-        return self.offset == 0
 
     @property
     def above(self) -> tuple[str, ...]:

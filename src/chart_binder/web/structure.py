@@ -11,14 +11,7 @@ from functools import cache
 from urllib.parse import urlsplit
 
 from chart_binder.domain.dates_in_text import find_dates
-from chart_binder.domain.patches import (
-    COUNTRY,
-    PRIMARY_TYPE,
-    SECONDARY_TYPES,
-    STATUS,
-    Patch,
-    fact_words,
-)
+from chart_binder.domain.patches import COUNTRY, PRIMARY_TYPE, SECONDARY_TYPES, STATUS, fact_words
 from chart_binder.domain.vocabulary import (
     find_words,
     fold,
@@ -58,18 +51,15 @@ _KANA = re.compile(r"[\u3041-\u3096]+")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 
-def is_in_structure(place: Place, patch: Patch, subject: Subject) -> bool:
-    """Return whether structure plainly states a value at a place.
+def states_value(place: Place, subject: Subject) -> bool:
+    """Return whether structure plainly states a status, country or type at a place.
 
-    A status, country or type must follow a label for it, or be below a column of that name, in an
-    entry of a list or at the head of an infobox. No structure states where a recording first came
-    out: only words do.
+    The value must follow a label for it, or be below a column of that name, in an entry of a list
+    or at the head of an infobox.
     """
-    if patch.is_value:
-        return heads_box(place, subject) or (
-            place.is_structured and _is_labelled(place) and _value_is_plain(place, subject)
-        )
-    return patch.is_date and states_plainly(place, subject)
+    return heads_box(place, subject) or (
+        place.is_structured and _is_labelled(place) and _value_is_plain(place, subject)
+    )
 
 
 def _is_labelled(place: Place) -> bool:
@@ -98,7 +88,7 @@ def _value_is_plain(place: Place, subject: Subject) -> bool:
     return _fits_heading(place, subject) and all(_names_it_alone(text, subject) for text in naming)
 
 
-def states_plainly(place: Place, subject: Subject) -> bool:
+def states_date(place: Place, subject: Subject) -> bool:
     """Return whether structure states that the subject came out on the date at a place."""
     if not place.is_structured:
         return False
@@ -411,14 +401,8 @@ def _type_words(subject: Subject) -> Sequence[str]:
     words = [*primary["Song"]]
     for kind in kinds:
         words += [*primary.get(kind, ()), *secondary.get(kind, ())]
-    words += [
-        "original",
-        "various",
-        "worldwide",
-        *fact_words()[STATUS]["Official"],
-        *_country_words(subject),
-    ]
-    return sorted(words, key=len, reverse=True)
+    words += ["original", "various", "worldwide", *fact_words()[STATUS]["Official"]]
+    return sorted([*words, *_country_words(subject)], key=len, reverse=True)
 
 
 # What is above a statement.
@@ -432,14 +416,16 @@ def _is_of_records(place: Place, subject: Subject) -> bool:
     if any(clauses.doubt_in_heading(_without_names(text, subject)) for text in headings):
         return False
     return any(
-        clauses.says_release(plain) or _has_word_of("records", plain)
+        clauses.says_release(plain) or lists_records(plain)
         for plain in (_without_names(text, subject) for text in texts)
     )
 
 
 def lists_records(text: str) -> bool:
     """Return whether a text has a word for a list of records, such as `discography`."""
-    return _has_word_of("records", text)
+    if any(word in text for word in _TABLE["records, unspaced"]):
+        return True
+    return bool(_word_pattern("records").search(spaced_words(text)))
 
 
 def _without_names(text: str, subject: Subject) -> str:
@@ -456,12 +442,6 @@ def _column_pattern(kind: str) -> re.Pattern[str]:
 
 def _is_column_of(kind: str, head: str) -> bool:
     return bool(_column_pattern(kind).fullmatch(spaced_words(head).strip()))
-
-
-def _has_word_of(kind: str, text: str) -> bool:
-    if any(word in text for word in _TABLE[f"{kind}, unspaced"]):
-        return True
-    return bool(_word_pattern(kind).search(spaced_words(text)))
 
 
 @cache

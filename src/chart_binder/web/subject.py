@@ -171,9 +171,13 @@ class Subject:
         folded = fold(text)
         return any(number in folded for number in self.editions.numbers)
 
+    def is_named_or_numbered_in(self, text: str) -> bool:
+        """Return whether a text contains one of its titles or catalogue numbers."""
+        return self.is_named_in(text) or self.has_number_in(text)
+
     def is_of_rival(self, text: str) -> bool:
         """Return whether a text has a catalogue number of another group and none of this record."""
-        words = spaced_words(text)
+        words = spaced_words(text) if self.others.numbers else ""
         return any(number in words for number in self.others.numbers) and not any(
             spaced_words(number) in words for number in self.editions.numbers
         )
