@@ -15,7 +15,7 @@ from chart_binder.domain.records import local_time
 from chart_binder.domain.verdict import SaidBy
 from chart_binder.errors import CanonError
 from chart_binder.jobs.decision import Case, Decision, State
-from chart_binder.jobs.overrides import PersonChoice, accept, choose, keep, reject
+from chart_binder.jobs.overrides import PersonChoice, VerdictSaver
 from chart_binder.jobs.pipeline import (
     OverrideLookup,
     Pipeline,
@@ -92,7 +92,7 @@ def queue(store: Store) -> list[str]:
 
 def test_a_proposal_too_unsure_to_decide_can_be_accepted(store: Store, put: Put) -> None:
     case = put("a", proposing(state=State.UNDECIDED))
-    ruled = accept(store, case, RULES)
+    ruled = VerdictSaver(store, RULES).accept(case)
     assert ruled.saved.override is not None
     assert ruled.saved.override.crg_mbid == ALBUM
     assert queue(store) == []
@@ -111,7 +111,7 @@ def test_what_the_rules_propose_by_cut_evidence_can_be_accepted(store: Store, pu
     case = put("a", decided)
     assert case.proposal is not None
     assert (case.proposal.crg_mbid, case.proposal.label) == (ALBUM, "C2")
-    ruled = accept(store, case, RULES)
+    ruled = VerdictSaver(store, RULES).accept(case)
     assert ruled.saved.override is not None
     assert ruled.saved.override.crg_mbid == ALBUM
     again = decide_bundle(
@@ -133,14 +133,14 @@ def test_what_the_rules_propose_by_cut_evidence_can_be_accepted(store: Store, pu
 def test_what_cannot_be_accepted_is_named(store: Store, put: Put, case: Case, problem: str) -> None:
     decided = put("a", case)
     with pytest.raises(CanonError, match=problem):
-        accept(store, decided, RULES)
+        VerdictSaver(store, RULES).accept(decided)
     assert store.overrides.all() == {}
     assert store.verdicts.history(decided.record.id) == ()
 
 
 def test_a_proposed_release_of_another_group_is_left_to_the_rules(store: Store, put: Put) -> None:
     of_the_single = RECORDING.groups[0].editions[0].mb_release_id
-    ruled = accept(store, put("a", proposing(rr=of_the_single)), RULES)
+    ruled = VerdictSaver(store, RULES).accept(put("a", proposing(rr=of_the_single)))
     assert ruled.saved.override is not None
     assert ruled.saved.override.rr_mbid is None
     assert "the rules choose one" in ruled.notes[0]
@@ -150,10 +150,10 @@ def test_of_several_recordings_on_the_record_one_must_be_named(store: Store, put
     second = msgspec.structs.replace(RECORDING, mb_recording_id=OTHER)
     case = put("a", proposing(with_recordings(RECORDING, second)))
     with pytest.raises(CanonError, match="several recordings are possible: name one with --rec"):
-        accept(store, case, RULES)
+        VerdictSaver(store, RULES).accept(case)
     with pytest.raises(CanonError, match=r"cannot be the file's; allowed: .*, "):
-        accept(store, case, RULES, recording=SINGLE)
-    assert accept(store, case, RULES, recording=OTHER).files == 1
+        VerdictSaver(store, RULES).accept(case, recording=SINGLE)
+    assert VerdictSaver(store, RULES).accept(case, recording=OTHER).files == 1
     assert queue(store) == []
 
 
@@ -166,7 +166,7 @@ def test_a_file_of_another_length_is_ruled_on_by_itself(
     for name, length in (("a", 355_000), ("b", 100_000), ("c", 355_000)):
         heard = msgspec.structs.replace(bundle, artifact=Artifact(length))
         put(name, proposing(heard))
-    ruled = accept(store, find_case(store, str(tmp_path / "a")), RULES)
+    ruled = VerdictSaver(store, RULES).accept(find_case(store, str(tmp_path / "a")))
     assert ruled.files == 2
     assert queue(store) == ["b"]
 
@@ -174,14 +174,14 @@ def test_a_file_of_another_length_is_ruled_on_by_itself(
 def test_a_second_verdict_takes_the_place_of_the_first(store: Store, put: Put) -> None:
     for name in "ab":
         case = put(name, proposing())
-    first = accept(store, case, RULES)
+    first = VerdictSaver(store, RULES).accept(case)
     assert first.files == 2
-    assert reject(store, case, "no").files == 2
+    assert VerdictSaver(store, RULES).reject(case, "no").files == 2
     assert store.overrides.all() == {}
     assert queue(store) == []
-    second = reject(store, case, "the single", PersonChoice(SINGLE))
+    second = VerdictSaver(store, RULES).reject(case, "the single", PersonChoice(SINGLE))
     assert [override.crg_mbid for override in store.overrides.all().values()] == [SINGLE]
-    third = keep(store, case)
+    third = VerdictSaver(store, RULES).keep(case)
     assert "is removed: C1 'Bohemian Rhapsody', said 2" in third.notes[0]
     store.verdicts.take_back(third.saved)
     assert [override.crg_mbid for override in store.overrides.all().values()] == [SINGLE]
@@ -189,18 +189,18 @@ def test_a_second_verdict_takes_the_place_of_the_first(store: Store, put: Put) -
 
 
 def test_another_override_is_not_replaced_unasked(store: Store, put: Put, tmp_path: Path) -> None:
-    accept(store, put("copy", proposing()), RULES, "heard it")
+    VerdictSaver(store, RULES).accept(put("copy", proposing()), "heard it")
     renamed = msgspec.structs.replace(RECORDING, title="Bohemian Rhapsody (2011 mix)")
     second = put("other", proposing(with_recordings(renamed), SINGLE))
     (first,) = store.overrides.all().values()
     when = local_time(first.set_at_utc)
     text = rf"decided otherwise .* C2 .*, said {when} \(heard it\), .*copy too; --repl"
     with pytest.raises(CanonError, match=text):
-        accept(store, second, RULES)
+        VerdictSaver(store, RULES).accept(second)
     with pytest.raises(CanonError, match="--replace"):
-        reject(store, second, "no", PersonChoice(RECORDING.groups[2].mb_rg_id))
+        VerdictSaver(store, RULES).reject(second, "no", PersonChoice(RECORDING.groups[2].mb_rg_id))
     assert list(store.overrides.all().values()) == [first]
-    ruled = accept(store, second, RULES, replaces=True)
+    ruled = VerdictSaver(store, RULES, replaces=True).accept(second)
     assert [override.crg_mbid for override in store.overrides.all().values()] == [SINGLE]
     assert "in place of C2" in ruled.notes[0]
     assert f"applies to {tmp_path / 'copy'} too" in ruled.notes[0]
@@ -218,7 +218,7 @@ def test_a_case_with_damaged_evidence_is_listed(store: Store, put: Put, tmp_path
     damaged, sound = (queued.case for queued in review_queue(store, {}, OPEN))
     assert "damaged" in (damaged.damage or "")
     assert sound.damage is None
-    keep(store, damaged)
+    VerdictSaver(store, RULES).keep(damaged)
     assert queue(store) == ["b"]
 
 
@@ -316,14 +316,14 @@ def test_each_candidate_says_why_it_leads_or_not(put: Put) -> None:
 
 def test_a_dry_verdict_keeps_nothing(store: Store, put: Put) -> None:
     case = put("a", proposing())
-    before = accept(store, put("b", proposing()), RULES)
+    before = VerdictSaver(store, RULES).accept(put("b", proposing()))
     store.verdicts.take_back(before.saved)
     for result in (
-        accept(store, case, RULES, is_dry=True),
-        choose(store, case, PersonChoice(SINGLE), "", RULES, is_dry=True),
-        choose(store, case, PersonChoice(first_date="1975"), "", RULES, is_dry=True),
-        reject(store, case, "no", is_dry=True),
-        keep(store, case, is_dry=True),
+        VerdictSaver(store, RULES, is_dry=True).accept(case),
+        VerdictSaver(store, RULES, is_dry=True).choose(case, PersonChoice(SINGLE), ""),
+        VerdictSaver(store, RULES, is_dry=True).choose(case, PersonChoice(first_date="1975"), ""),
+        VerdictSaver(store, RULES, is_dry=True).reject(case, "no"),
+        VerdictSaver(store, RULES, is_dry=True).keep(case),
     ):
         assert result.files == 2
     assert store.overrides.all() == {}
@@ -334,7 +334,7 @@ def test_a_dry_verdict_keeps_nothing(store: Store, put: Put) -> None:
 def test_accepting_a_proposal_keeps_its_facts(store: Store, put: Put) -> None:
     """Those too that have too few sources to count by themselves."""
     case = put("a", answered(Outcome.REVIEW, ON_31_OCTOBER))
-    override = accept(store, case, RULES).saved.override
+    override = VerdictSaver(store, RULES).accept(case).saved.override
     assert override is not None
     assert (override.crg_mbid, override.first_date) == (ALBUM, "1975-10-31")
     decided = decide_bundle(
@@ -344,6 +344,6 @@ def test_accepting_a_proposal_keeps_its_facts(store: Store, put: Put) -> None:
     assert first is not None
     assert (first.date, first.year_certain, first.by) == ("1975-10-31", True, SaidBy.PERSON)
     assert (first.release_group_mbid, decided.crg_mbid) == (SINGLE, ALBUM)
-    nothing = accept(store, put("b", proposing()), RULES, replaces=True).saved.override
+    nothing = VerdictSaver(store, RULES, replaces=True).accept(put("b", proposing())).saved.override
     assert nothing is not None
     assert nothing.first_date == "1975-10-31", "it holds for the recording"

@@ -166,13 +166,14 @@ class TestCommand(Canon):
         )
         assert "Song 9" not in self.run_with_output("canon", "review", "title:=Song 10")
         from chart_binder.config import RulesConfig
-        from chart_binder.jobs.overrides import PersonChoice, choose
+        from chart_binder.jobs.overrides import PersonChoice, VerdictSaver
         from chart_binder.jobs.review import find_case
 
         with open_store(self.store) as store:
             case = find_case(store, str(self.files[8]))
             group = case.rows[0].release_group
-            choose(store, case, PersonChoice(crg_mbid=group, first_date="1973"), "", RulesConfig())
+            choice = PersonChoice(crg_mbid=group, first_date="1973")
+            VerdictSaver(store, RulesConfig()).choose(case, choice)
         assert "Song 9" not in self.run_with_output("canon", "review")
         shown = self.run_with_output("canon", "--write", "title:=Song 9")
         assert "canon_state: undecided -> decided" in shown

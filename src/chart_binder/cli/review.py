@@ -15,9 +15,9 @@ from chart_binder.cli.review_walk import Walk
 from chart_binder.cli.run_events import event_lines
 from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text
-from chart_binder.jobs import overrides
 from chart_binder.jobs.choices import Lookups, name_records, read_label, read_record
 from chart_binder.jobs.decision import State, read_states
+from chart_binder.jobs.overrides import PersonChoice, VerdictResult, VerdictSaver
 from chart_binder.jobs.pipeline import override_for
 from chart_binder.jobs.review import (
     QUEUED,
@@ -249,8 +249,7 @@ def accept_proposal(session: options.Session, name: str, reason: str, **flags: A
 
     The verified facts of the proposal count for the first release.
     """
-    accept = partial(overrides.accept, rules=session.config.rules)
-    _save_verdict(session, name, "accepted", accept, reason, **flags)
+    _save_verdict(session, name, "accepted", VerdictSaver.accept, reason, **flags)
 
 
 @review.command("choose", epilog=_STATUS)
@@ -285,11 +284,11 @@ def choose_candidate(
         raise UsageError("--rr and --there are about CANDIDATE: name it")
     if there and first_date:
         raise UsageError("--there and --first both give the date: choose one of them")
-    person = overrides.PersonChoice(candidate, rr, first_date, same_as, settings.pop("recording"))
+    person = PersonChoice(candidate, rr, first_date, same_as, settings.pop("recording"))
     answers = (candidate, first_date, same_as and f"the same as {same_as}")
     words = f"{', '.join(filter(None, answers))} is right"
-    choose = partial(overrides.choose, rules=session.config.rules)
-    _save_verdict(session, name, words, choose, reason, choice=person, with_date=there, **settings)
+    save = VerdictSaver.choose
+    _save_verdict(session, name, words, save, reason, choice=person, with_date=there, **settings)
 
 
 @review.command("reject", epilog=_STATUS)
@@ -314,8 +313,8 @@ def reject_proposal(
     """
     if rr and not crg:
         raise UsageError("--rr names a release of the group that --crg names: give both")
-    person = overrides.PersonChoice(crg, rr, recording_mbid=settings.pop("recording"))
-    _save_verdict(session, name, "rejected", overrides.reject, reason, choice=person, **settings)
+    person = PersonChoice(crg, rr, recording_mbid=settings.pop("recording"))
+    _save_verdict(session, name, "rejected", VerdictSaver.reject, reason, choice=person, **settings)
 
 
 @review.command("keep", epilog=_STATUS)
@@ -325,20 +324,22 @@ def reject_proposal(
 @options.pass_session
 def keep_open(session: options.Session, name: str, reason: str, *, is_dry: bool) -> None:
     """Leave a case open, and out of the queue until evidence, rules or a model's answer change."""
-    _save_verdict(session, name, "kept out of the queue", overrides.keep, reason, is_dry=is_dry)
+    _save_verdict(session, name, "kept out of the queue", VerdictSaver.keep, reason, is_dry=is_dry)
 
 
 def _save_verdict(
     session: options.Session,
     name: str,
     words: str,
-    save: Callable[..., overrides.VerdictResult],
+    save: Callable[..., VerdictResult],
     reason: str,
+    *,
+    is_dry: bool,
+    replaces: bool = False,
     **settings: Any,
 ) -> None:
     """Store and print a verdict; a choice in `settings` may have labels and addresses."""
     notes: tuple[str, ...] = ()
-    is_dry = settings["is_dry"]
     if is_dry:
         session.create_no_store()
     with session.open_store() as store:
@@ -349,7 +350,8 @@ def _save_verdict(
             choice = _with_ids(lookups, case, settings["choice"])
             choice, notes = name_records(lookups, case.bundle, choice, confirm, **flags)
             settings["choice"] = choice
-        result = save(store, case, reason=reason, **settings)
+        saver = VerdictSaver(store, session.config.rules, replaces=replaces, is_dry=is_dry)
+        result = save(saver, case, reason=reason, **settings)
     words = f"{words} (not stored: --dry-run)" if is_dry else words
     result = msgspec.structs.replace(result, notes=(*notes, *result.notes))
     fields = output.file_object(
@@ -361,9 +363,7 @@ def _save_verdict(
     output.print_next(output.canon_call(command, str(case.path)) if is_next else "")
 
 
-def _with_ids(
-    lookups: Lookups, case: ReviewCase, choice: overrides.PersonChoice
-) -> overrides.PersonChoice:
+def _with_ids(lookups: Lookups, case: ReviewCase, choice: PersonChoice) -> PersonChoice:
     """Return a choice with ids in place of the labels and addresses of its records."""
     crg, rr = choice.crg_mbid, choice.rr_mbid
     group, release = read_record(lookups.record, case.labels, crg) if crg else (None, None)

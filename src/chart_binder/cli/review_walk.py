@@ -23,7 +23,7 @@ from chart_binder.cli.terminal import CTRL_D, CTRL_L, read_key
 from chart_binder.config import Config
 from chart_binder.errors import CanonError, StoreError, UsageError, counted
 from chart_binder.files import path_text
-from chart_binder.jobs.overrides import VerdictResult, accept
+from chart_binder.jobs.overrides import VerdictResult, VerdictSaver
 from chart_binder.jobs.review import (
     ReviewCase,
     ask_model,
@@ -337,7 +337,8 @@ class Walk:
             return self._print_text("none accepted")
         for similar in alike:
             try:
-                self._record(similar, "accepted", accept(self.store, similar, self.config.rules))
+                saver = VerdictSaver(self.store, self.config.rules)
+                self._record(similar, "accepted", saver.accept(similar))
             except StoreError:
                 raise
             except CanonError as error:

@@ -6,6 +6,7 @@ the same evidence, and has an override unless it leaves the case as it is.
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -84,84 +85,130 @@ class VerdictResult(msgspec.Struct, frozen=True):
     decide_again: bool = False
 
 
-def accept(
-    store: "Store",
-    case: ReviewCase,
-    rules: RulesConfig,
-    reason: str = "",
-    recording: str | None = None,
-    *,
-    replaces: bool = False,
-    is_dry: bool = False,
-) -> VerdictResult:
-    """Save the proposed release group, and the date by verified facts, as an override.
+@dataclass(frozen=True, slots=True)
+class VerdictSaver:
+    """Saves verdicts on cases; each method returns the result, and may raise `CanonError`.
 
-    If only a date is proposed, save that.
-    Raises `CanonError` if nothing can be accepted, if it is unclear which recording is meant, or if
-    the proposal contradicts another override and `replaces` is false.
+    A verdict that contradicts another override is refused, unless it `replaces` that. If it
+    `is_dry`, nothing is saved.
     """
-    proposal = case.proposal
-    if proposal and proposal.first_date:
-        choice = PersonChoice(first_date=proposal.first_date, recording_mbid=recording)
-        return choose(
-            store, case, choice, reason or ACCEPTED, rules, replaces=replaces, is_dry=is_dry
-        )
-    if proposal is None:
-        _require_open(store, case)
-        raise CanonError(
-            f"{case.path}: nothing is proposed, so there is nothing to accept; see the candidates:"
-            f" canon review show {case.record.id}"
-        )
-    if proposal.label is None:
-        raise CanonError(
-            f"{case.path}: the proposed release group {proposal.crg_mbid} is not in the"
-            " evidence; if it is right anyway: canon override set ... --crg"
-        )
-    release = bare_id(proposal.rr_mbid) if proposal.rr_mbid else None
-    is_of_group = case.labels.home.get(proposal.rr_mbid or "") == proposal.crg_mbid
-    rr = release if is_of_group else None
-    choice = PersonChoice(proposal.crg_mbid, rr, proposed_date(case, rules), None, recording)
-    override = _new_override(store, case, choice, reason or ACCEPTED)
-    result = _save(
-        store, case, VerdictKind.ACCEPT, reason, override, replaces=replaces, is_dry=is_dry
-    )
-    if rr == release:
-        return result
-    note = f"the proposed release {release} is not of that release group: the rules choose one"
-    return msgspec.structs.replace(result, notes=(note, *result.notes))
 
+    store: "Store"
+    rules: RulesConfig
+    replaces: bool = False
+    is_dry: bool = False
 
-def reject(
-    store: "Store",
-    case: ReviewCase,
-    reason: str,
-    choice: PersonChoice | None = None,
-    *,
-    replaces: bool = False,
-    is_dry: bool = False,
-) -> VerdictResult:
-    """Reject the proposal; save the right release group, if the choice has one, as an override.
+    def accept(
+        self, case: ReviewCase, reason: str = "", recording: str | None = None
+    ) -> VerdictResult:
+        """Save the proposed release group, and the date by verified facts, as an override.
 
-    Raises `CanonError` if the group is the proposed one or does not have the release, and in the
-    cases in which `accept` does.
-    """
-    crg = choice.crg_mbid if choice else None
-    if choice is None or crg is None:
-        is_year = case.proposal and case.proposal.first_date  # the decision stands
-        kind = VerdictKind.KEEP if is_year else VerdictKind.REJECT
-        return _save(store, case, kind, reason, is_dry=is_dry)
-    if _is_only_proposal(case, choice):
-        raise CanonError(
-            f"{case.path}: this is the proposed group: canon review accept {case.record.id}"
-        )
-    override = _new_override(store, case, choice, reason)
-    if case.bundle:
-        require_same_group(case.bundle, crg, choice.rr_mbid)
-    result = _save(
-        store, case, VerdictKind.REJECT, reason, override, replaces=replaces, is_dry=is_dry
-    )
-    notes = (*result.notes, *_date_made_certain(case, override), DECIDE_AGAIN)
-    return msgspec.structs.replace(result, notes=notes, decide_again=True)
+        If only a date is proposed, save that. An error is raised if nothing can be accepted, or if
+        it is unclear which recording is meant.
+        """
+        proposal = case.proposal
+        if proposal and proposal.first_date:
+            choice = PersonChoice(first_date=proposal.first_date, recording_mbid=recording)
+            return self.choose(case, choice, reason or ACCEPTED)
+        if proposal is None:
+            _require_open(self.store, case)
+            raise CanonError(
+                f"{case.path}: nothing is proposed, so there is nothing to accept; see the"
+                f" candidates: canon review show {case.record.id}"
+            )
+        if proposal.label is None:
+            raise CanonError(
+                f"{case.path}: the proposed release group {proposal.crg_mbid} is not in the"
+                " evidence; if it is right anyway: canon override set ... --crg"
+            )
+        release = bare_id(proposal.rr_mbid) if proposal.rr_mbid else None
+        is_of_group = case.labels.home.get(proposal.rr_mbid or "") == proposal.crg_mbid
+        rr, date = release if is_of_group else None, proposed_date(case, self.rules)
+        choice = PersonChoice(proposal.crg_mbid, rr, date, None, recording)
+        override = _new_override(self.store, case, choice, reason or ACCEPTED)
+        result = self._save(case, VerdictKind.ACCEPT, reason, override)
+        if rr == release:
+            return result
+        note = f"the proposed release {release} is not of that release group: the rules choose one"
+        return msgspec.structs.replace(result, notes=(note, *result.notes))
+
+    def reject(
+        self, case: ReviewCase, reason: str, choice: PersonChoice | None = None
+    ) -> VerdictResult:
+        """Reject the proposal; save the right release group, if the choice has one, as an override.
+
+        An error is raised if the group is the proposed one or does not have the release.
+        """
+        crg = choice.crg_mbid if choice else None
+        if choice is None or crg is None:
+            is_year = case.proposal and case.proposal.first_date  # the decision stands
+            return self._save(case, VerdictKind.KEEP if is_year else VerdictKind.REJECT, reason)
+        if _is_only_proposal(case, choice):
+            raise CanonError(
+                f"{case.path}: this is the proposed group: canon review accept {case.record.id}"
+            )
+        override = _new_override(self.store, case, choice, reason)
+        if case.bundle:
+            require_same_group(case.bundle, crg, choice.rr_mbid)
+        result = self._save(case, VerdictKind.REJECT, reason, override)
+        notes = (*result.notes, *_date_made_certain(case, override), DECIDE_AGAIN)
+        return msgspec.structs.replace(result, notes=notes, decide_again=True)
+
+    def keep(self, case: ReviewCase, reason: str = "") -> VerdictResult:
+        """Leave an open case as it is until it is decided differently."""
+        return self._save(case, VerdictKind.KEEP, reason)
+
+    def choose(self, case: ReviewCase, choice: PersonChoice, reason: str = "") -> VerdictResult:
+        """Save what a person states; without a release group, the decided group stays.
+
+        To choose exactly the proposed release group is to accept the proposal.
+        """
+        if choice.crg_mbid is None:
+            override = _new_override(self.store, case, choice, reason or STATED)
+            result = self._save(case, VerdictKind.KEEP, reason, override)
+            if choice.same_as is None:  # the date alone can be written at once
+                return result
+            notes = (*result.notes, DECIDE_AGAIN)
+            return msgspec.structs.replace(result, notes=notes, decide_again=True)
+        if _is_only_proposal(case, choice):
+            return self.accept(case, reason, choice.recording_mbid)
+        return self.reject(case, reason or CHOSEN, choice)
+
+    def _save(
+        self,
+        case: ReviewCase,
+        kind: VerdictKind,
+        reason: str,
+        override: OverrideRecord | None = None,
+    ) -> VerdictResult:
+        """Save a verdict with its override, and remove the overrides of earlier verdicts."""
+        store = self.store
+        if override is None and case.decision.state not in (State.UNMATCHED, State.UNREADABLE):
+            _require_open(store, case)
+        if store.decisions.by_id(case.record.id) is None:
+            raise CanonError(
+                f"{case.path}: it was deleted from the store since, so nothing was saved"
+            )
+        before = _overrides_of_verdicts(store, case)
+        at_utc, reason = (override.set_at_utc, override.reason) if override else (now_utc(), reason)
+        verdicts = [
+            VerdictRecord(
+                decision_id=decision_id,
+                verdict=kind,
+                crg_mbid=override.crg_mbid if override else None,
+                rr_mbid=override.rr_mbid if override else None,
+                reason=reason,
+                at_utc=at_utc,
+            )
+            for decision_id in _decisions_concerned(store, case, before, override)
+        ]
+        if override:
+            notes = [*_replacements(store, case, override, before, replaces=self.replaces)]
+            notes += unknown_ids(case.bundle, override) if case.bundle else ()
+        else:
+            notes = [*_removals(store, case, before)]
+        saved = store.verdicts.save(verdicts, override, before, is_dry=self.is_dry)
+        return VerdictResult(saved, len(verdicts), (*notes,))
 
 
 def _date_made_certain(case: ReviewCase, override: OverrideRecord) -> Iterator[str]:
@@ -178,43 +225,6 @@ def _is_only_proposal(case: ReviewCase, choice: PersonChoice) -> bool:
         return False
     is_proposed = bare_id(case.proposal.crg_mbid) == bare_id(choice.crg_mbid)
     return is_proposed and not (choice.rr_mbid or choice.first_date or choice.same_as)
-
-
-def keep(
-    store: "Store", case: ReviewCase, reason: str = "", *, is_dry: bool = False
-) -> VerdictResult:
-    """Leave an open case as it is until it is decided differently. Raises `CanonError`."""
-    return _save(store, case, VerdictKind.KEEP, reason, is_dry=is_dry)
-
-
-def choose(
-    store: "Store",
-    case: ReviewCase,
-    choice: PersonChoice,
-    reason: str,
-    rules: RulesConfig,
-    *,
-    replaces: bool = False,
-    is_dry: bool = False,
-) -> VerdictResult:
-    """Save what a person states; without a release group, the decided group stays.
-
-    To choose exactly the proposed release group is to accept the proposal.
-    """
-    if choice.crg_mbid is None:
-        override = _new_override(store, case, choice, reason or STATED)
-        result = _save(
-            store, case, VerdictKind.KEEP, reason, override, replaces=replaces, is_dry=is_dry
-        )
-        if choice.same_as is None:  # the date alone can be written at once
-            return result
-        notes = (*result.notes, DECIDE_AGAIN)
-        return msgspec.structs.replace(result, notes=notes, decide_again=True)
-    if _is_only_proposal(case, choice):
-        return accept(
-            store, case, rules, reason, choice.recording_mbid, replaces=replaces, is_dry=is_dry
-        )
-    return reject(store, case, reason or CHOSEN, choice, replaces=replaces, is_dry=is_dry)
 
 
 class OverrideEffect(msgspec.Struct, frozen=True):
@@ -350,43 +360,6 @@ def _only_recording(
     if not MBID.fullmatch(mbid):
         raise CanonError(_NO_MBID.format(prefix, mbid))
     return RecordingId(mbid)
-
-
-def _save(
-    store: "Store",
-    case: ReviewCase,
-    kind: VerdictKind,
-    reason: str,
-    override: OverrideRecord | None = None,
-    *,
-    replaces: bool = False,
-    is_dry: bool = False,
-) -> VerdictResult:
-    """Save a verdict with its override, and remove the overrides of earlier verdicts."""
-    if override is None and case.decision.state not in (State.UNMATCHED, State.UNREADABLE):
-        _require_open(store, case)
-    if store.decisions.by_id(case.record.id) is None:
-        raise CanonError(f"{case.path}: it was deleted from the store since, so nothing was saved")
-    before = _overrides_of_verdicts(store, case)
-    at_utc, reason = (override.set_at_utc, override.reason) if override else (now_utc(), reason)
-    verdicts = [
-        VerdictRecord(
-            decision_id=decision_id,
-            verdict=kind,
-            crg_mbid=override.crg_mbid if override else None,
-            rr_mbid=override.rr_mbid if override else None,
-            reason=reason,
-            at_utc=at_utc,
-        )
-        for decision_id in _decisions_concerned(store, case, before, override)
-    ]
-    if override:
-        notes = [*_replacements(store, case, override, before, replaces=replaces)]
-        notes += unknown_ids(case.bundle, override) if case.bundle else ()
-    else:
-        notes = [*_removals(store, case, before)]
-    saved = store.verdicts.save(verdicts, override, before, is_dry=is_dry)
-    return VerdictResult(saved, len(verdicts), (*notes,))
 
 
 def _removals(

@@ -13,7 +13,7 @@ from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import CanonError
 from chart_binder.jobs.choices import Confirm, Lookups, name_records, read_mbid, read_record
 from chart_binder.jobs.named_records import read_first_date
-from chart_binder.jobs.overrides import PersonChoice, VerdictResult, accept, choose, keep, reject
+from chart_binder.jobs.overrides import PersonChoice, VerdictResult, VerdictSaver
 from chart_binder.jobs.review import ReviewCase
 
 if TYPE_CHECKING:
@@ -82,19 +82,20 @@ class VerdictDesk:
     def _accept(self, case: ReviewCase, verdict: PersonVerdict) -> tuple[str, VerdictResult]:
         if case.proposal is None:
             raise CanonError("nothing is proposed: press the number of the candidate that is right")
-        return "accepted", accept(
-            self.store, case, self.rules, verdict.reason, verdict.recording,
-            replaces=verdict.replaces,
-        )  # fmt: skip
+        return "accepted", self._saver(verdict).accept(case, verdict.reason, verdict.recording)
+
+    def _saver(self, verdict: PersonVerdict) -> VerdictSaver:
+        return VerdictSaver(self.store, self.rules, replaces=verdict.replaces)
 
     def _keep(self, case: ReviewCase, verdict: PersonVerdict) -> tuple[str, VerdictResult]:
-        return "kept out of the queue", keep(self.store, case, verdict.reason)
+        return "kept out of the queue", self._saver(verdict).keep(case, verdict.reason)
 
     def _not_this(self, case: ReviewCase, verdict: PersonVerdict) -> tuple[str, VerdictResult]:
         """Keep a file out of the queue, and unwritten, until its tags name another recording."""
         require_candidates(case)
         reason = verdict.reason or "the file is not this recording"
-        return "not this recording: correct its tags", reject(self.store, case, reason)
+        result = self._saver(verdict).reject(case, reason)
+        return "not this recording: correct its tags", result
 
     def _reject(self, case: ReviewCase, verdict: PersonVerdict) -> tuple[str, VerdictResult]:
         require_candidates(case)
@@ -102,7 +103,7 @@ class VerdictDesk:
             raise CanonError("say in a few words what is wrong")
         if verdict.text:
             return self._choose(case, verdict)
-        return "rejected", reject(self.store, case, verdict.reason)
+        return "rejected", self._saver(verdict).reject(case, verdict.reason)
 
     def _choose(self, case: ReviewCase, verdict: PersonVerdict) -> tuple[str, VerdictResult]:
         """Take a candidate's number, a label, or the id or address of any record."""
@@ -136,9 +137,7 @@ class VerdictDesk:
         choice, notes = name_records(
             self.lookups, case.bundle, named, self.confirm, with_date=is_there
         )
-        ruled = choose(
-            self.store, case, choice, verdict.reason, self.rules, replaces=verdict.replaces
-        )
+        ruled = self._saver(verdict).choose(case, choice, verdict.reason)
         return msgspec.structs.replace(ruled, notes=(*notes, *ruled.notes))
 
 
