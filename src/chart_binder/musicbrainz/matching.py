@@ -23,7 +23,7 @@ LENGTH_TOLERANCE_MS = 7_000
 """Files of one recording differ in the silence at their ends."""
 _MIN_SCORE = 50
 _MIN_LIKENESS = 0.9
-_MIN_LENGTH_COMPARED = 8
+MIN_LENGTH_COMPARED = 8
 """In a shorter text, one letter makes another name: Queen, Queens."""
 _MAX_COMPARED = 400
 """A tag may have any length, and the time to compare it grows with the square."""
@@ -564,6 +564,6 @@ def _alike(words: tuple[str, ...], other: tuple[str, ...]) -> bool:
     if [*filter(_NUMBER.fullmatch, words)] != [*filter(_NUMBER.fullmatch, other)]:
         return False
     texts = " ".join(words), " ".join(other)
-    if min(map(len, texts)) < _MIN_LENGTH_COMPARED:
+    if min(map(len, texts)) < MIN_LENGTH_COMPARED:
         return False
     return fuzz.ratio(*texts, score_cutoff=100 * _MIN_LIKENESS) > 0

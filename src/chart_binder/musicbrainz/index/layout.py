@@ -69,7 +69,7 @@ CREATE TABLE recording (
 -- recordings are keys
 CREATE TABLE work (key INTEGER PRIMARY KEY, rest INTEGER, name TEXT, recordings BLOB);
 CREATE TABLE isrc (isrc TEXT, recording INTEGER, PRIMARY KEY (isrc, recording)) WITHOUT ROWID;
--- hash of a name, sort name, alias, credited name or whole credit (`keys.name_hashes`)
+-- hashes of a name, sort name, alias, credited name or whole credit (`keys.name_hashes`)
 CREATE TABLE artist_name (hash INTEGER, artist INTEGER, PRIMARY KEY (hash, artist)) WITHOUT ROWID;
 -- every credited artist of a recording, with the hash of its title (`keys.title_hash`)
 CREATE TABLE title (

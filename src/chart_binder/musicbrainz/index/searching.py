@@ -10,10 +10,10 @@ from chart_binder.domain.credit_names import main_artist, parts_of
 from chart_binder.domain.vocabulary import MBID, fold
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.index import layout
-from chart_binder.musicbrainz.index.keys import name_hashes, title_hash
+from chart_binder.musicbrainz.index.keys import name_end_hashes, title_hash, whole_name_hashes
 from chart_binder.musicbrainz.index.layout import ids_of
 from chart_binder.musicbrainz.index.reader import Reader, RecordingRow
-from chart_binder.musicbrainz.matching import same_title
+from chart_binder.musicbrainz.matching import same_name, same_title
 
 _MAX_HITS: Final = 500
 _MAX_ROWS: Final = 5_000
@@ -21,7 +21,7 @@ _MAX_ROWS: Final = 5_000
 _MAX_TITLES: Final = 20_000
 """The most titles of one artist that are compared; [unknown] has far more."""
 _MIN_LIKENESS: Final = 80
-"""A fast comparison, in percent, before titles are compared word by word."""
+"""In percent, of the fast comparison."""
 _OFFICIAL: Final = "Official"
 _OF_TITLE: Final = "SELECT release_group FROM group_title WHERE hash = ? LIMIT ?"
 
@@ -40,9 +40,33 @@ def artists(
     if loosely:
         folded = fold(credit or artist)
         names += [main_artist(artist), *(folded[start:end] for start, end in parts_of(folded)[0])]
-    hashes = {number for name in names if name.strip() for number in name_hashes(name)}
+    hashes = {number for name in names if name.strip() for number in whole_name_hashes(name)}
     query = "SELECT artist FROM artist_name WHERE hash = ?"
     return {row[0]: None for number in hashes for row in reader.execute(query, (number,))}
+
+
+def _artists_alike(reader: Reader, artist: str) -> dict[int, None]:
+    """Return the row ids of the artists of whose names one is like a name, which is misspelt."""
+    query = (
+        "SELECT a.id, a.name, a.aliases FROM artist_name n JOIN artist a ON a.id = n.artist"
+        " WHERE n.hash = ? LIMIT ?"
+    )
+    return {
+        row_id: None
+        for number in name_end_hashes(artist)
+        for row_id, name, aliases in reader.execute(query, (number, _MAX_ROWS))
+        if any(
+            _is_near(text, artist) and same_name(text, artist)
+            for text in (name, *(layout.TEXTS.decode(aliases) if aliases else ()))
+        )
+    }
+
+
+def _is_near(text: str, other: str) -> bool:
+    """Compare two texts fast, before they are compared word by word."""
+    from rapidfuzz import fuzz
+
+    return fuzz.partial_ratio(text.lower(), other.lower(), score_cutoff=_MIN_LIKENESS) > 0
 
 
 def find_recordings(reader: Reader, query: ws.SearchRecordings) -> tuple[list[ws.Recording], int]:
@@ -70,23 +94,26 @@ def find_titles(
 
 
 def _keys_alike(reader: Reader, query: ws.SearchLoosely) -> dict[int, None]:
-    from rapidfuzz import fuzz
+    """Return the keys of an artist's recordings with a title like it, else of a misspelt artist."""
+    by_name = artists(reader, query.artist, query.credit, loosely=True)
+    if keys := _titles_alike(reader, by_name, query.title):
+        return keys
+    by_name = _artists_alike(reader, query.artist)
+    keys = _keys(reader, by_name, {title_hash(query.title)})
+    return keys or _titles_alike(reader, by_name, query.title)
 
-    wanted = query.title.lower()
-    keys: dict[int, None] = {}
-    for artist in artists(reader, query.artist, query.credit, loosely=True):
-        titles = reader.execute(
-            "SELECT r.key, r.name FROM title t JOIN recording r ON r.key = t.recording"
-            " WHERE t.artist = ? LIMIT ?",
-            (artist, _MAX_TITLES),
-        )
-        keys |= {
-            key: None
-            for key, name in titles
-            if fuzz.partial_ratio(wanted, name.lower(), score_cutoff=_MIN_LIKENESS)
-            and same_title(name, query.title)
-        }
-    return keys
+
+def _titles_alike(reader: Reader, row_ids: Iterable[int], wanted: str) -> dict[int, None]:
+    query = (
+        "SELECT r.key, r.name FROM title t JOIN recording r ON r.key = t.recording"
+        " WHERE t.artist = ? LIMIT ?"
+    )
+    return {
+        key: None
+        for artist in row_ids
+        for key, title in reader.execute(query, (artist, _MAX_TITLES))
+        if _is_near(title, wanted) and same_title(title, wanted)
+    }
 
 
 def _keys(reader: Reader, row_ids: Iterable[int], hashes: Iterable[int]) -> dict[int, None]:
