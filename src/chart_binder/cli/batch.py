@@ -221,7 +221,7 @@ def _estimate(session: options.Session, paths: tuple[str, ...], run_options: Bat
 
 
 def estimate_lines(estimate: Estimate, *, only: bool) -> Iterator[str]:
-    """Yield an estimate as text; if `only` compilations are decided, without the other files."""
+    """Yield an estimate as text; with `only`, just for compilations."""
     left_out = (
         (estimate.resumed, "decided before"),
         (estimate.unreadable, "without audio that can be read"),

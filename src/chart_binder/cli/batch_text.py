@@ -71,7 +71,7 @@ def log_fields(file: "FileResult") -> dict[str, object]:
 
 
 def summary_lines(result: "BatchResult", what_next: str, *, is_dry: bool) -> Iterator[str]:
-    """Yield the summary of a batch; `what_next` says how a stopped one goes on."""
+    """Yield the summary of a batch; `what_next` says how to continue a stopped one."""
     measures = result.measures
     yield headline(measures)
     if result.stopped:
@@ -105,8 +105,8 @@ def headline(measures: Measures) -> str:
 def next_call(measures: Measures, paths: Sequence[str]) -> str:
     """Return the next command: write the tags of `paths`, or review what needs a person.
 
-    If services failed for half of the files, `doctor` comes first. If only a year is uncertain, the
-    person may know it.
+    If services failed for half of the files, `doctor` comes first. If a file needs nothing but a
+    certain year, the person can set it.
     """
     failed = sum(measures.causes.get(cause, 0) for cause in _SERVICES)
     if failed and 2 * failed >= measures.files:

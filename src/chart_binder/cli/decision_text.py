@@ -151,7 +151,7 @@ def _questions(case: Case) -> Iterator[str]:
     label, names = "missing", entity_names(case.bundle)
     for question in case.decision.questions:
         text = question_text(question)
-        if question.kind != "missing_original":  # whose text begins with the name of its kind
+        if question.kind != "missing_original":  # its text begins with the name of its kind
             text = f"[{question.kind.replace('_', ' ')}] {text}"
         yield from labelled(label, text)
         label = ""
@@ -280,7 +280,7 @@ def explanation_lines(
 def _rule_lines(
     case: Case, verdict: Verdict, chosen: Appearance | None, *, whole: bool
 ) -> Iterator[str]:
-    """Yield the reasons of the rules; unless `whole`, of a decided case only where they chose."""
+    """Yield the rules with reasons; unless `whole`, of a decided case only the rules that chose."""
     decision, steps = case.decision, [*_rule_path(case, verdict)]
     shown = [step for step in steps if step.rule in (decision.crg_rule, decision.rr_rule)]
     if whole or decision.state is not State.DECIDED:

@@ -62,7 +62,7 @@ def drift(session: options.Session, paths: tuple[str, ...]) -> int:
 
 
 def _decisions(store: Store, paths: Sequence[str]) -> Iterator[DecisionRecord | UnreadDecision]:
-    """Yield the latest decisions, of all files or of those named. Raises `CanonError`."""
+    """Yield the latest decisions of all files, or of the named ones. Raises `CanonError`."""
     if not paths:
         unread: list[UnreadDecision] = []
         yield from store.decisions.iterate(on_unread=unread.append)

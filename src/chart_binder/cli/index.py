@@ -59,12 +59,11 @@ def build(
 ) -> None:
     """Build an index from DUMP: mbdump.tar.bz2, or a folder of its unpacked tables.
 
-    It takes the extra `index` (DuckDB), and about three times the size of the tables on disk. The
-    new index takes the old one's place once it has been checked; if the build ends before, the old
-    one stays.
+    This needs the extra `index` (DuckDB), and disk space of about three times the tables. The new
+    index replaces the old one only after it has been checked.
 
-    Exit status: 0, 1 the dump is damaged or there is too little room, 2 an option is not valid, 130
-    interrupted.
+    Exit status: 0 success, 1 the dump is damaged or there is too little room, 2 an option is not
+    valid, 130 interrupted.
     """
     path = _path(session, out)
     if out is None:
@@ -88,9 +87,9 @@ def build(
 @file_argument
 @options.pass_session
 def show(session: options.Session, file: str | None) -> None:
-    """Show the age, the schema, the size and the numbers of rows of an index, or of FILE.
+    """Show the age, schema, size and row counts of the index, or of FILE.
 
-    Exit status: 0, 1 there is no index that can be read.
+    Exit status: 0 success, 1 there is no index that can be read.
     """
     path = _path(session, file)
     connection = open_index(path)
@@ -104,9 +103,9 @@ def show(session: options.Session, file: str | None) -> None:
 @file_argument
 @options.pass_session
 def verify(session: options.Session, file: str | None) -> None:
-    """Check an index, or FILE: its pages, its numbers of rows, and a sample by a second path.
+    """Check the index, or FILE: its pages, row counts, and a sample that is read in two ways.
 
-    Exit status: 0, 1 it is damaged, or there is none, 130 interrupted.
+    Exit status: 0 success, 1 it is damaged, or there is none, 130 interrupted.
     """
     path = _path(session, file)
     with stages(is_quiet=session.quiet) as meter:

@@ -49,7 +49,7 @@ class QueryCommand(click.Command):
     """A command that reads `-state:decided` as a term of a query, not as short options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Write negated terms with the other sign that queries have."""
+        """Write negated terms with `^`, which queries also accept, in place of `-`."""
         terms = [f"^{argument[1:]}" if _NEGATED.match(argument) else argument for argument in args]
         return super().parse_args(ctx, terms)
 

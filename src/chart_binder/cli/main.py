@@ -193,7 +193,7 @@ def _report(error: BaseException) -> None:
 
 
 def _error_text(error: OSError) -> str:
-    """Return the error with its file; without a file name, the current folder is gone."""
+    """Return an error with its file; if there is no file name, the current folder is gone."""
     if error.filename is None and isinstance(error, FileNotFoundError):
         return "the current folder no longer exists"
     where = "" if error.filename is None else f"{path_text(error.filename)}: "

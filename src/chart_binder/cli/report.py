@@ -20,12 +20,13 @@ _FILES_OF_A_FIGURE = 50
 def report(session: options.Session, query: tuple[str, ...], html: str | None) -> int:
     """Write a page of plots about the decisions that match a QUERY (see `canon ls`), or about all.
 
-    How many tracks are older than their tags say, by decade of the first release and by how many
-    years; what decided, what is open and why. The page is one file and needs no server. Each number
-    leads to its files, at most 50 of them, and to the command that lists all. --json prints the
-    numbers, each with the query that lists its files; then --html is not needed.
+    It shows how many tracks are older than their tags say, by decade of the first release and by
+    how many years, what decided, and what is open and why. The page is one file and needs no
+    server. Each number leads to at most 50 of its files, and to the command that lists all. --json
+    prints the numbers, each with the query that lists its files; then --html is not needed.
 
-    Exit status: 0, 1 a record of the store is damaged or FILE cannot be written, 2 bad usage.
+    Exit status: 0 success, 1 a record of the store is damaged or FILE cannot be written, 2 bad
+    usage.
     """
     if html is None and not session.as_json:
         raise UsageError("name the page with --html FILE, or print the numbers with --json")

@@ -185,7 +185,7 @@ def list_queue(
 def _list_unwritten(
     session: options.Session, store: "Store", named_paths: Sequence[Path], lines: list[str]
 ) -> list[Path]:
-    """Print files that were not written as JSON, or add lines on them, and return the files."""
+    """Return the files whose tags were not written; print them as JSON or add them to `lines`."""
     paths: list[Path] = []
     for why, files in unwritten_files(store, named_paths):
         paths += [path_from_bytes(file.path) for file in files]

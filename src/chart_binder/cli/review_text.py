@@ -161,7 +161,7 @@ def case_parts(
 
 
 def _lacks_original(case: ReviewCase) -> bool:
-    """Return whether the question is where the recording first came out, which is not listed."""
+    """Return whether the evidence lacks the record on which the recording first came out."""
     return any(question.kind == "missing_original" for question in case.decision.questions)
 
 

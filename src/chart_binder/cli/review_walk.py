@@ -150,7 +150,7 @@ class Walk:
         return _NextStep.LEAVE
 
     def _show(self, case: ReviewCase, is_back: bool = False) -> _NextStep:  # noqa: FBT002
-        """Show a case until a key leaves it; one with a verdict only if the person went back."""
+        """Show a case until a key leaves it; if it has a verdict, only if the person went back."""
         waits = is_waiting(self.store, case, self.states)
         override_records = self.store.overrides.all()
         verdict = self._verdict_on(case)

@@ -55,7 +55,7 @@ def list_runs(session: options.Session, command: str | None, limit: int) -> int:
 
     A run without an end is still going on, or was killed.
 
-    Exit status: 0, or 1 if the stored record of a run is damaged.
+    Exit status: 0 success, or 1 if the stored record of a run is damaged.
     """
     skipped = output.SkippedRecords()
     with session.open_store() as store:
@@ -84,7 +84,7 @@ def list_runs(session: options.Session, command: str | None, limit: int) -> int:
 def show(session: options.Session, run: str | None, metrics: str | None) -> int:
     """Show the last run, or the one whose id is or begins with RUN.
 
-    Exit status: 0, or 1 if the stored record of its cost is damaged.
+    Exit status: 0 success, or 1 if the stored record of its cost is damaged.
     """
     skipped = output.SkippedRecords()
     with session.open_store() as store:

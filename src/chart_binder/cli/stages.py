@@ -31,7 +31,7 @@ def stages(*, is_quiet: bool) -> Iterator["Stages"]:
 
 
 class Stages:
-    """Shows how far a stage is; a thread shows it again twice a second."""
+    """Shows the progress of a stage; a thread updates it twice a second."""
 
     def __init__(self, *, is_quiet: bool, is_bar: bool) -> None:
         self.is_over = threading.Event()
@@ -45,7 +45,7 @@ class Stages:
         self._drawn = 0
 
     def begin(self, stage: str, total: float = 0, unit: str = "") -> None:
-        """End the stage before, and begin one of unknown size if `total` is 0."""
+        """End the last stage and begin another; a `total` of 0 means an unknown size."""
         with self._lock:
             self.end_stage()
             self._stage, self._total, self._unit = stage, total, unit
@@ -57,7 +57,7 @@ class Stages:
         self._done = done
 
     def follow(self, done: Callable[[], float] | None) -> None:
-        """Let the thread call `done` each time, until it is None."""
+        """Let the thread read the progress from `done`, or stop that if it is None."""
         with self._lock:
             self._follows = done
 
@@ -74,7 +74,7 @@ class Stages:
                     print_error(self._words())
 
     def end_stage(self) -> None:
-        """Print how long a stage took that took some time."""
+        """Print the duration of a stage, unless it was short."""
         took_s = time.monotonic() - self._began
         if not self._stage or took_s < _NOTED_FROM_S:
             return

@@ -34,7 +34,7 @@ def transcript() -> None:
 def list_runs(session: options.Session, limit: int) -> int:
     """List the recorded runs, newest first, with the names that `show` takes; times are local.
 
-    Exit status: 0, or 1 if a transcript cannot be read.
+    Exit status: 0 success, or 1 if a transcript cannot be read.
     """
     skipped, newest = output.SkippedRecords(), ""
     with session.open_store() as store:
@@ -83,7 +83,7 @@ def show(session: options.Session, name: str) -> None:
 
     FILE_OR_DECISION is a transcript, an audio file (for its last run), or the id of a decision.
 
-    Exit status: 0, or 1 if there is no such run, or it cannot be read.
+    Exit status: 0 success, or 1 if there is no such run, or it cannot be read.
     """
     recorded = transcripts.find_recording(session.open_store, name)
     for event in recorded.events:

@@ -295,7 +295,7 @@ class TagResults:
                 break
 
     def _flush(self) -> None:
-        """Make lines of the collected files; an undo has them by time and prints them by name."""
+        """Turn the collected files into lines; an undo collects by time, and prints by name."""
         held, self._held = self._held, []
         if self.is_undo:
             held.sort(key=lambda report: report.path)
