@@ -4,7 +4,7 @@ An override applies to every file of its recording. A verdict is saved for all w
 the same evidence, and has an override unless it leaves the case as it is.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -71,6 +71,18 @@ class PersonChoice(msgspec.Struct, frozen=True):
             self.first_date,
             RecordingId(bare_id(self.same_as)) if self.same_as else None,
         )
+
+
+class SeveralRecordingsError(CanonError):
+    """Several recordings are possible, and the person must name one of `recordings`."""
+
+    def __init__(self, text: str, recordings: Mapping[str, str]) -> None:
+        super().__init__(text)
+        self.recordings = recordings
+
+
+class ContradictionError(CanonError):
+    """A verdict contradicts an override by another file, and does not say that it replaces it."""
 
 
 class VerdictResult(msgspec.Struct, frozen=True):
@@ -349,13 +361,13 @@ def _only_recording(
     if not recordings:
         raise CanonError(f"{prefix}the evidence has no recording: `canon override set` takes ids")
     if len(recordings) > 1:
-        texts = []
+        names: dict[str, str] = {}
         for item in recordings:
             details = (item.title, item.disambiguation, format_length(item.length_ms))
-            texts.append(f"{item.mb_recording_id} ({', '.join(filter(None, details))})")
-        raise CanonError(
-            f"{prefix}several recordings are possible: name one {how}: {'; '.join(texts)}"
-        )
+            names[item.mb_recording_id] = ", ".join(filter(None, details))
+        texts = "; ".join(f"{mbid} ({name})" for mbid, name in names.items())
+        problem = f"several recordings are possible: name one {how}: {texts}"
+        raise SeveralRecordingsError(f"{prefix}{problem}", names)
     mbid = bare_id(recordings[0].mb_recording_id)
     if not MBID.fullmatch(mbid):
         raise CanonError(_NO_MBID.format(prefix, mbid))
@@ -396,7 +408,7 @@ def _replacements(
     if current is not None and current not in before:
         replaced += (current,)
         if _contradicts(new, current) and not replaces:
-            raise CanonError(
+            raise ContradictionError(
                 f"{case.path}: a person decided otherwise on its recording:"
                 f" {_override_text(case, current)}{_other_files(store, case, current)}; --replace"
                 " replaces that for all of them"

@@ -140,6 +140,13 @@ class ReviewQueue(StorePart):
         rows = self._database.rows(query.order_by(decisions.c.seq))
         return tuple(readable(self._database, rows))
 
+    def stamp(self) -> tuple[object, ...]:
+        """Return a value that differs after decisions, verdicts or overrides were added."""
+        newest = (sa.func.max(column) for column in (decisions.c.seq, verdicts.c.seq))
+        counts = (sa.func.count(verdicts.c.seq), sa.func.max(overrides.c.set_at_utc))
+        selects = (sa.select(value).scalar_subquery() for value in (*newest, *counts))
+        return tuple(self._database.rows(sa.select(*selects))[0])
+
     def has(self, decision: str, states: Collection[str]) -> bool:
         """Return whether a decision waits."""
         query = sa.select(decisions.c.id).where(decisions.c.id == decision, _waits(states))
@@ -287,6 +294,26 @@ class Verdicts(StorePart):
                 put_override(connection, override)
             _put(connection, saved.verdicts_before)
         return True
+
+    def newest(self, limit: int) -> tuple[VerdictRecord, ...]:
+        """Return the last verdicts, the newest first."""
+        wanted = sa.select(verdicts).order_by(verdicts.c.seq.desc()).limit(limit)
+        return self._database.records(VerdictRecord, wanted)
+
+    def saved_with(self, verdict: VerdictRecord) -> SavedVerdicts:
+        """Return what was saved together with a verdict, to take it back.
+
+        An earlier override that it replaced is not in the store any more, and so not in the result.
+        """
+        together = sa.select(verdicts).where(
+            verdicts.c.at_utc == verdict.at_utc, verdicts.c.verdict == verdict.verdict.value
+        )
+        of_verdict = sa.select(overrides).where(
+            overrides.c.set_at_utc == verdict.at_utc,
+            overrides.c.crg_mbid.is_not_distinct_from(verdict.crg_mbid),
+        )
+        records = self._database.records(VerdictRecord, together.order_by(verdicts.c.seq))
+        return SavedVerdicts(records, self._database.record(OverrideRecord, of_verdict))
 
     def of_override(self, override: OverrideRecord) -> tuple[VerdictRecord, ...]:
         """Return the verdicts that were saved with an override."""

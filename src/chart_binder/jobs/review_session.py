@@ -1,0 +1,211 @@
+"""A review of many cases at once: verdicts in any order, together or alone, each to be undone."""
+
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from chart_binder.config import Config
+from chart_binder.domain.albums import album_folder
+from chart_binder.domain.records import DecisionRecord, local_time
+from chart_binder.domain.vocabulary import fold
+from chart_binder.errors import CanonError, StoreError
+from chart_binder.jobs.choices import Lookups
+from chart_binder.jobs.named_records import NamedRecord
+from chart_binder.jobs.review import (
+    ReviewCase,
+    is_overridden,
+    is_waiting,
+    review_case,
+    same_evidence,
+)
+from chart_binder.jobs.review_index import QueueItem
+from chart_binder.jobs.review_verdicts import PersonVerdict, VerdictAction, VerdictDesk
+from chart_binder.jobs.stored_decisions import path_from_bytes
+
+if TYPE_CHECKING:
+    from chart_binder.jobs.overrides import VerdictResult
+    from chart_binder.store import Store
+    from chart_binder.store.reviews import SavedVerdicts
+
+
+class ConfirmationNeededError(CanonError):
+    """A record was looked up, or something seems wrong: the person must confirm it first."""
+
+
+class SettledMeanwhileError(CanonError):
+    """A case does not wait any more; `latest` is the id of its file's last decision, if any."""
+
+    def __init__(self, text: str, latest: str | None) -> None:
+        super().__init__(text)
+        self.latest = latest
+
+
+class Likeness(StrEnum):
+    """What proposals that are accepted together have in common."""
+
+    ALBUM = "album"
+    REASON = "reason"
+    PROPOSAL = "proposal"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionVerdict:
+    """A verdict of this session in words, with what was saved; several if given together."""
+
+    words: str
+    files: int
+    saved: tuple["SavedVerdicts", ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class ReviewSession:
+    """The verdicts of one person, or of several pages of one server; threads may share it."""
+
+    store: "Store"
+    config: Config
+    lookups: Lookups
+    done: dict[str, SessionVerdict] = field(default_factory=dict)
+    """The verdicts that were not taken back, by the id of the decision, the newest last."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def case(self, decision_id: str) -> ReviewCase:
+        """Return a case by the id of its decision. Raises `CanonError`."""
+        record = self.store.decisions.by_id(decision_id)
+        if record is None:
+            raise CanonError(f"{decision_id!r:.60} is not the id of a decision")
+        return review_case(self.store, record, len(same_evidence(self.store, record)))
+
+    def waits(self, case: ReviewCase) -> bool:
+        """Return whether a case waits, and no override settles it."""
+        return is_waiting(self.store, case) and not is_overridden(case, self.store.overrides.all())
+
+    def give(
+        self, decision_id: str, verdict: PersonVerdict, *, is_sure: bool = False
+    ) -> SessionVerdict:
+        """Save a verdict on a case that waits. Raises `CanonError`.
+
+        Unless the person `is_sure`, `ConfirmationNeededError` tells what was looked up.
+        """
+        with self._lock:
+            case = self._waiting_case(decision_id)
+            words, ruled = self._desk(is_sure=is_sure).give(case, verdict)
+            result = SessionVerdict(words, ruled.files, (ruled.saved,), ruled.notes)
+            self._remember([decision_id], result)
+        return result
+
+    def accept_all(self, ids: Sequence[str]) -> tuple[SessionVerdict, Mapping[str, str]]:
+        """Accept the proposals of cases that wait; return the others' problems by their ids."""
+        accepted: dict[str, VerdictResult] = {}
+        problems: dict[str, str] = {}
+        desk, verdict = self._desk(is_sure=False), PersonVerdict(VerdictAction.ACCEPT)
+        with self._lock:
+            for decision_id in ids:
+                try:
+                    case = self._waiting_case(decision_id)
+                    accepted[decision_id] = desk.give(case, verdict)[1]
+                except StoreError:
+                    raise
+                except CanonError as error:
+                    problems[decision_id] = str(error)
+            saved = tuple(ruled.saved for ruled in accepted.values())
+            files = sum(ruled.files for ruled in accepted.values())
+            result = SessionVerdict(f"accepted together: {len(accepted)}", files, saved)
+            if accepted:
+                self._remember([*accepted], result)
+        return result, problems
+
+    def undo(self, decision_id: str | None = None) -> tuple[str, SessionVerdict]:
+        """Take back the verdict on a decision, or the last one; return the decision's id, too.
+
+        A verdict of an earlier session is read from the store. Raises `CanonError`.
+        """
+        with self._lock:
+            newest = next(reversed(self.done), None) if decision_id is None else decision_id
+            if newest is None:
+                raise CanonError("there is no verdict of this session to take back")
+            verdict = self.done.get(newest) or self._earlier_verdict(newest)
+            taken_back = [*map(self.store.verdicts.take_back, reversed(verdict.saved))]
+            self.done = {id_: earlier for id_, earlier in self.done.items() if earlier != verdict}
+        if not all(taken_back):
+            changed = taken_back.count(False)
+            raise CanonError(
+                "the verdict was changed since, so it is not taken back"
+                if len(taken_back) == 1
+                else f"{changed} of {len(taken_back)} verdicts were changed since: they stay"
+            )
+        return newest, verdict
+
+    def _desk(self, *, is_sure: bool) -> VerdictDesk:
+        confirm = _trust if is_sure else _ask_first
+        return VerdictDesk(self.store, self.config.rules, self.lookups, confirm)
+
+    def _waiting_case(self, decision_id: str) -> ReviewCase:
+        case = self.case(decision_id)
+        if not self.waits(case):
+            raise SettledMeanwhileError(*why_settled(self.store, case))
+        return case
+
+    def _remember(self, ids: Collection[str], verdict: SessionVerdict) -> None:
+        self.done = {id_: earlier for id_, earlier in self.done.items() if id_ not in ids}
+        self.done |= dict.fromkeys(ids, verdict)
+
+    def _earlier_verdict(self, decision_id: str) -> SessionVerdict:
+        record = self.store.decisions.by_id(decision_id)
+        verdict = self.store.verdicts.on_the_same(record) if record else None
+        if verdict is None:
+            raise CanonError("there is no verdict on this case to take back")
+        saved = self.store.verdicts.saved_with(verdict)
+        return SessionVerdict(verdict.verdict, len(saved.verdicts), (saved,))
+
+
+def _trust(records: Sequence[NamedRecord], problem: str | None) -> None:
+    """Take what the person confirmed."""
+    del records, problem
+
+
+def _ask_first(records: Sequence[NamedRecord], problem: str | None) -> None:
+    texts = [*map(str, records), *filter(None, [problem])]
+    raise ConfirmationNeededError("; ".join(texts))
+
+
+def why_settled(store: "Store", case: ReviewCase) -> tuple[str, str | None]:
+    """Return why a case does not wait any more, and the id of its file's last decision."""
+    latest = store.decisions.latest(case.record.path)
+    if latest is None:
+        return "its file was taken out of the store", None
+    if latest.id != case.record.id:
+        at = local_time(latest.decided_at_utc)
+        return f"the file was decided again at {at}: {latest.state}", latest.id
+    if verdict := store.verdicts.on_the_same(case.record):
+        return f"a person said {verdict.verdict} at {local_time(verdict.at_utc)}", latest.id
+    if is_overridden(case, store.overrides.all()):
+        return "an override for its recording settles it", latest.id
+    return "it does not wait for a person", latest.id
+
+
+def alike(items: Sequence[QueueItem], item: QueueItem, by: Likeness) -> Iterator[QueueItem]:
+    """Yield the items with a proposal that have something in common with one, itself included."""
+
+    def album(other: QueueItem) -> object:
+        return album_folder(path_from_bytes(other.path)), fold(other.album)
+
+    keys: Mapping[Likeness, Callable[[QueueItem], object]] = {
+        Likeness.ALBUM: album,
+        Likeness.REASON: lambda other: other.because,
+        Likeness.PROPOSAL: lambda other: other.proposal,
+    }
+    key = keys[by]
+    return (other for other in items if other.proposal and key(other) == key(item))
+
+
+def reviewed(store: "Store", limit: int) -> Iterator[tuple[DecisionRecord, str]]:
+    """Yield the decisions with the last verdicts, with what was said and when; newest first."""
+    seen: set[str] = set()
+    for verdict in store.verdicts.newest(limit):
+        record = store.decisions.by_id(verdict.decision_id)
+        if record and record.id not in seen:
+            seen.add(record.id)
+            yield record, f"{verdict.verdict}, {local_time(verdict.at_utc)}"
