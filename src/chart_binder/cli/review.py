@@ -1,5 +1,6 @@
 """`canon review`: cases that need a person, and the person's verdicts."""
 
+import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain, islice
@@ -13,7 +14,7 @@ from chart_binder.cli import options, output, review_text
 from chart_binder.cli.override import answer_options, check_options, confirming, mbid_option
 from chart_binder.cli.review_walk import Walk
 from chart_binder.cli.run_events import event_lines
-from chart_binder.errors import UsageError, counted
+from chart_binder.errors import CanonError, UsageError, counted
 from chart_binder.files import path_text
 from chart_binder.jobs.choices import Lookups, name_records, read_label, read_record
 from chart_binder.jobs.decision import State, read_states
@@ -24,6 +25,7 @@ from chart_binder.jobs.review import (
     ReviewCase,
     find_case,
     is_overridden,
+    is_queue_empty,
     is_waiting,
     override_removed,
     queue_by_album,
@@ -31,14 +33,16 @@ from chart_binder.jobs.review import (
     review_queue,
     unwritten_files,
 )
-from chart_binder.jobs.stored_decisions import path_from_bytes
-from chart_binder.wiring import record_lookups
+from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
+from chart_binder.store import network_disk
+from chart_binder.wiring import record_lookups, store_url
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
 
 _LISTED, _LABELS_NAMED = 50, 6
-_INTERACTIVE = "--interactive"
+_WAYS = {"--interactive": "walk", "--web": "web"}
+"""Options that stand for commands."""
 _STATUS = (
     "Exit status: 0 the verdict is stored, 1 it cannot be stored (the message says why), 2 bad"
     " usage or configuration."
@@ -46,15 +50,16 @@ _STATUS = (
 
 
 class _ReviewGroup(options.Group):
-    """Reads `canon review [PATH...]` as `review list`, with `--interactive` as `review walk`."""
+    """Reads `canon review [PATH...]` as `review list`; `--interactive`, `--web` name commands."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args:
             args = ["list"]
-        arguments = [argument for argument in args if argument != _INTERACTIVE]
+        commands = [_WAYS[argument] for argument in args if argument in _WAYS]
+        arguments = [argument for argument in args if argument not in _WAYS]
         is_help = {*args} & {"-h", "--help"}
-        if _INTERACTIVE in args and not is_help and not {*arguments[:1]} & {*self.commands}:
-            args = ["walk", *arguments]
+        if commands and not is_help and not {*arguments[:1]} & {*self.commands}:
+            args = [commands[-1], *arguments]
         elif args and not (is_help or ctx.resilient_parsing or {*args} & {*self.commands}):
             args = ["list", *args] if args[0].startswith("-") or Path(args[0]).exists() else args
         return super().parse_args(ctx, args)
@@ -62,8 +67,9 @@ class _ReviewGroup(options.Group):
 
 @click.group("review", cls=_ReviewGroup)
 @click.option(
-    _INTERACTIVE, is_flag=True, expose_value=False, help="Walk the queue with single keys."
+    "--interactive", is_flag=True, expose_value=False, help="Walk the queue with single keys."
 )
+@click.option("--web", is_flag=True, expose_value=False, help="Review in a browser.")
 @options.common_options
 def review() -> None:
     """List and show the cases that need you, and store your verdict.
@@ -71,9 +77,9 @@ def review() -> None:
     The queue has the latest decision of each file that nobody has reviewed yet: those in state
     review, undecided, unmatched or unreadable, and decided ones for which a model proposes a year.
     Files whose tags were not written follow, grouped by the reason.
-    `canon review --interactive [PATH...]` is short for `canon review walk`.
+    `canon review --interactive [PATH...]` is short for `canon review walk`, `--web` for `web`.
 
-    Exit status of list, show and walk: 0 nothing needs you, 3 something does, 1 an error, 2 bad
+    Exit status of list, show, walk and web: 0 nothing needs you, 3 something does, 1 an error, 2 bad
     usage or configuration; of a verdict: 0 it is stored.
     """
 
@@ -389,3 +395,59 @@ def walk_queue(session: options.Session, paths: tuple[str, ...], states: frozens
         raise UsageError("walk needs a terminal and text: leave out --output json")
     with session.open_store() as store:
         return Walk(store, session.config, states).run(list(map(Path, paths)))
+
+
+@review.command("web")
+@_PATHS
+@_STATES
+@options.option("--port N", "The port; by default a free one.", type=click.IntRange(0, 65535))
+@options.flag("--no-open", "Only print the address; do not open a browser.")
+@options.flag("--keep", "Serve on after an hour without a request.")
+@options.pass_session
+def serve_page(
+    session: options.Session,
+    paths: tuple[str, ...],
+    states: frozenset[str],
+    port: int | None,
+    *,
+    no_open: bool,
+    keep: bool,
+) -> int:
+    """Review the queue on a page in a browser: cases with their audio, by keys or by hand.
+
+    The page is served to this machine alone. Its address, which is printed, opens the page once.
+    Ctrl-C ends the server, and so does an hour without a request.
+
+    Exit status: 0 nothing waits any more, 3 something does, 1 an error, 2 bad usage or
+    configuration.
+    """
+    options.refuse_json(session, "an address", "canon review list")
+    try:
+        from chart_binder.pages.server import IDLE_S, serve_review
+    except ImportError as error:
+        advice = "pip install 'chart-binder[web]' brings it"
+        raise CanonError(f"the review page is not installed ({error}): {advice}") from error
+    from chart_binder.jobs.review_index import ReviewIndex
+
+    url = store_url(session.config)
+    if kind := network_disk(url):
+        raise CanonError(
+            f"the store {url.partition('///')[2]!r} is on a network disk ({kind}), where two"
+            " programs can damage it: put it on a disk of this machine, or into PostgreSQL"
+            " (store.url)"
+        )
+    named = [*map(Path, paths)]
+
+    def announce(address: str) -> None:
+        output.print_lines([address])
+        output.print_notes(["canon: Ctrl-C ends the server"])
+        if not no_open:
+            threading.Thread(target=click.launch, args=(address,), daemon=True).start()
+
+    with session.open_store() as store:
+        index = ReviewIndex(store, states, [*map(path_bytes, named)])
+        serve_review(
+            store, session.config, index, announce, port=port or 0, idle_s=None if keep else IDLE_S
+        )
+        nothing = is_queue_empty(store, store.overrides.all(), states, named)
+    return 0 if nothing else 3

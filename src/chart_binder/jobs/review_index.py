@@ -149,7 +149,7 @@ class ReviewIndex:
 
     def start(self) -> None:
         """Begin to read the queue in a thread of its own."""
-        threading.Thread(target=self._read, args=(self.items,), daemon=True).start()
+        threading.Thread(target=self._begin, daemon=True).start()
 
     def first(self) -> Sequence[QueueItem]:
         """Return what was read so far, as soon as that is anything."""
@@ -191,23 +191,27 @@ class ReviewIndex:
         before = [new.pop(item.id, item) for item in self.items
                   if item.id in new or item.id in settled]  # fmt: skip
         self.items = [*before, *new.values()]
+        self.total = len(self.items)
 
-    def _read(self, items: list[QueueItem]) -> None:
+    def _begin(self) -> None:
         try:
-            if self._stamp is None:
-                self._stamp = self.store.waiting.stamp()
-            gone: list[QueueItem] = []
-            for item in self._waiting():
-                (gone if item.is_gone else items).append(item)
-                if not item.is_gone:
-                    self._some.set()
-            items += gone
-            self.total = len(items)
+            self._stamp = self.store.waiting.stamp()
+            self._read(self.items)
+            self.total = len(self.items)
         except StoreError as error:
             self.problems = [*self.problems, str(error)]
         finally:
             self._some.set()
             self._complete.set()
+
+    def _read(self, items: list[QueueItem]) -> None:
+        """Append the waiting cases, those of files that are gone last."""
+        gone: list[QueueItem] = []
+        for item in self._waiting():
+            (gone if item.is_gone else items).append(item)
+            if items:
+                self._some.set()
+        items += gone
 
     def _waiting(self) -> Iterator[QueueItem]:
         problems: list[str] = []
@@ -218,7 +222,7 @@ class ReviewIndex:
         for states in ({*self.states} - {YEAR}, {YEAR} & {*self.states}):
             cases = self.store.waiting.cases(states, self.under, unread) if states else ()
             for waiting in cases:
-                self.total = max(self.total, waiting.left)
+                self.total = self.total or waiting.left
                 item = _item(self.store, waiting)
                 if YEAR not in states or item.proposal:
                     yield item

@@ -1,6 +1,6 @@
 """Read and replay transcripts of the adjudicator's runs, and parse single replies of a model."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -130,19 +130,24 @@ def find_recording(open_store: Callable[[], "Store"], name: str) -> RecordedRun:
     with open_store() as store:
         by_id = None if path.exists() else store.decisions.by_id(name)
         decisions = (by_id,) if by_id else store.decisions.history(path_bytes(name))
-        transcript_ids = (record.transcript_id for record in decisions if record.transcript_id)
-        transcript_id = next(transcript_ids, None)
-        transcript = store.transcripts.get(transcript_id) if transcript_id else None
-    if transcript:
-        return _recorded_run(transcript.document, name)
-    if decisions:
-        raise errors.TranscriptError(
-            f"{name}: no run is stored, because no model was asked about it"
-        )
+        if decisions:
+            return stored_recording(store, decisions, name)
     raise errors.FileError(
         f"{name}: neither a transcript, nor an audio file with a decision, nor a decision's id;"
         " `canon transcript list` lists the runs"
     )
+
+
+def stored_recording(store: "Store", decisions: Sequence[DecisionRecord], name: str) -> RecordedRun:
+    """Return the run of the first decision that has one. Raises `CanonError`."""
+    transcript_ids = (record.transcript_id for record in decisions if record.transcript_id)
+    transcript_id = next(transcript_ids, None)
+    transcript = store.transcripts.get(transcript_id) if transcript_id else None
+    if transcript is None:
+        raise errors.TranscriptError(
+            f"{name}: no run is stored, because no model was asked about it"
+        )
+    return _recorded_run(transcript.document, name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from chart_binder.errors import counted
-from chart_binder.files import safe_text
+from chart_binder.files import path_text, safe_text
 from chart_binder.jobs.wording import claim_text, musicbrainz_page
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def environment() -> "Environment":
         lstrip_blocks=True,
     )
     templates.tests["web_address"] = is_web_address
+    templates.filters |= {"path_text": path_text, "sentence": _sentence}
     templates.globals |= {
         "counted": counted,
         "musicbrainz_page": musicbrainz_page,
@@ -79,6 +80,11 @@ def _printable(value: object) -> object:
     if isinstance(value, Markup):
         return value
     return "" if value is None else safe_text(str(value).replace("\r\n", "\n"))
+
+
+def _sentence(text: str) -> str:
+    """Return a text with a capital letter at its beginning."""
+    return text[:1].upper() + text[1:]
 
 
 def is_web_address(url: str) -> bool:
