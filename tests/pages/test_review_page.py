@@ -58,7 +58,10 @@ def test_the_whole_run_is_one_click_away(page: Page) -> None:
 def test_the_page_is_light(page: Page) -> None:
     case = page.get(f"/case/{page.ids()[0]}").body
     queue = page.get("/queue").body
-    files = [page.get(f"/static/{name}").body for name in ("style.css", "review.css", "review.js", "icon.svg")]
+    files = [
+        page.get(f"/static/{name}").body
+        for name in ("style.css", "review.css", "review.js", "icon.svg")
+    ]
     assert sum(map(len, (case, queue, *files))) < LIMIT
     assert not re.search(rb"(?:src|href)=\"(?:https?:)?//", case.replace(b"https://musicbr", b""))
 
@@ -92,8 +95,8 @@ def test_what_is_not_valid_is_refused_in_words(page: Page) -> None:
     case = page.ids()[1]
     for action, text, words in (
         ("date", "yesterday", "is not a date"), ("date", "2999", "in the future"),
-        ("choose", "9", "no such candidate; there is C1, C2, C3"), ("choose", "x", "is no"),
-        ("same", "x", "is no recording id"), ("accept", "", "nothing is proposed"),
+        ("choose", "9", "no such candidate; there is C1, C2, C3"), ("choose", "x", "is not"),
+        ("same", "x", "is not a recording id"), ("accept", "", "nothing is proposed"),
     ):  # fmt: skip
         answer = give(page, case, action, text=text)
         assert words in answer["problem"], answer

@@ -4,6 +4,7 @@ import json
 import os
 import socket
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -206,7 +207,8 @@ def test_a_file_that_became_a_link_or_a_pipe_is_not_sent(
     assert (whole.status, whole.body) == (200, file.read_bytes())
     file.unlink()
     assert page.get(f"/audio/{case}").status == 404
-    for make in (lambda: file.symlink_to(secret), lambda: os.mkfifo(file), file.mkdir):
+    ways = (partial(file.symlink_to, secret), partial(os.mkfifo, file), file.mkdir)
+    for make in ways:
         make()
         assert page.get(f"/audio/{case}").status == 404
         file.rmdir() if file.is_dir() and not file.is_symlink() else file.unlink()

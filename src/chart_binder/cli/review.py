@@ -79,8 +79,8 @@ def review() -> None:
     Files whose tags were not written follow, grouped by the reason.
     `canon review --interactive [PATH...]` is short for `canon review walk`, `--web` for `web`.
 
-    Exit status of list, show, walk and web: 0 nothing needs you, 3 something does, 1 an error, 2 bad
-    usage or configuration; of a verdict: 0 it is stored.
+    Exit status of list, show, walk and web: 0 nothing needs you, 3 something does, 1 an error, 2
+    bad usage or configuration; of a verdict: 0 it is stored.
     """
 
 

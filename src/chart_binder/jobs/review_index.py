@@ -222,7 +222,7 @@ class ReviewIndex:
         for states in ({*self.states} - {YEAR}, {YEAR} & {*self.states}):
             cases = self.store.waiting.cases(states, self.under, unread) if states else ()
             for waiting in cases:
-                self.total = self.total or waiting.left
+                self.total = self.total or waiting.cases_left
                 item = _item(self.store, waiting)
                 if YEAR not in states or item.proposal:
                     yield item

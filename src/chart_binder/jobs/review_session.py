@@ -154,7 +154,7 @@ class ReviewSession:
 
     def _earlier_verdict(self, decision_id: str) -> SessionVerdict:
         record = self.store.decisions.by_id(decision_id)
-        verdict = self.store.verdicts.on_the_same(record) if record else None
+        verdict = self.store.verdicts.on_equal(record) if record else None
         if verdict is None:
             raise CanonError("there is no verdict on this case to take back")
         saved = self.store.verdicts.saved_with(verdict)
@@ -179,7 +179,7 @@ def why_settled(store: "Store", case: ReviewCase) -> tuple[str, str | None]:
     if latest.id != case.record.id:
         at = local_time(latest.decided_at_utc)
         return f"the file was decided again at {at}: {latest.state}", latest.id
-    if verdict := store.verdicts.on_the_same(case.record):
+    if verdict := store.verdicts.on_equal(case.record):
         return f"a person said {verdict.verdict} at {local_time(verdict.at_utc)}", latest.id
     if is_overridden(case, store.overrides.all()):
         return "an override for its recording settles it", latest.id

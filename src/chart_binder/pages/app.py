@@ -41,7 +41,7 @@ from chart_binder.pages.audio import audio_response
 from chart_binder.pages.case import case_values
 from chart_binder.pages.html import render, static_file, style_digest
 from chart_binder.pages.run import run_page
-from chart_binder.pages.security import MAX_BODY, NO_MORE, TOO_LONG, Access, Guard
+from chart_binder.pages.security import MAX_BODY, NO_MORE, TOO_LONG, Access, RequestGuard
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -300,7 +300,7 @@ def make_app(pages: ReviewPages, more: Sequence[Route] = ()) -> "ASGIApp":
         Exception: _fault,
     }
     app = Starlette(routes=[*pages.routes(), *more], exception_handlers=handlers)
-    return Guard(app, pages.access)
+    return RequestGuard(app, pages.access)
 
 
 def _http_problem(request: "Request", error: HTTPException) -> Response:

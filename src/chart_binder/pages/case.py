@@ -13,7 +13,7 @@ from chart_binder.jobs.decision import State
 from chart_binder.jobs.review import CandidateRow, ReviewCase, override_removed, reasons
 from chart_binder.jobs.review_index import QueueItem
 from chart_binder.jobs.review_session import Likeness, ReviewSession, alike, why_settled
-from chart_binder.jobs.review_words import KEYS, mending_pages, need_text
+from chart_binder.jobs.review_words import KEYS, need_text, pages_to_edit
 from chart_binder.pages.audio import media_type
 from chart_binder.pages.timeline import timeline
 from chart_binder.rules.candidates import Candidate
@@ -64,18 +64,18 @@ def case_values(
 ) -> dict[str, object]:
     """Return the values of the template `case.html`."""
     config, decision = session.config, case.decision
-    verdict = case.question(config.rules)
+    verdict = case.present_verdict(config.rules)
     lapsed = override_removed(case, session.store.overrides.all())
     candidates = [*labelled_candidates(case.bundle)] if case.bundle else []
     scale = timeline(candidates)
     views = _candidates(case, verdict, dict(candidates))
     artist = decision.artist or _tag(case, "artist")
     title = decision.title or _tag(case, "title") or path_text(case.path.name)
-    is_open = case.is_year or lapsed or decision.state is not State.DECIDED
+    is_open = case.proposes_only_date or lapsed or decision.state is not State.DECIDED
     first = decision.first_release
     return {
         "case": case,
-        "state": YEAR if case.is_year else decision.state,
+        "state": YEAR if case.proposes_only_date else decision.state,
         "artist": artist,
         "heading": title,
         "album": case.album,
@@ -89,10 +89,11 @@ def case_values(
         "hidden": [view for view in views if not (view.key or view.row.is_proposed)],
         "timeline": scale,
         "rows": {row.label: row for row in scale.rows} if scale else {},
-        "can_accept": case.proposal is not None and (case.is_year or bool(case.proposal.label)),
+        "can_accept": case.proposal is not None
+        and (case.proposes_only_date or bool(case.proposal.label)),
         "alike": _alike(items, case),
         "alike_keys": {"album": "f", "reason": "e", "proposal": "g"},
-        "fix_at": mending_pages(case, verdict),
+        "fix_at": pages_to_edit(case, verdict),
         "decided_at": local_time(case.record.decided_at_utc),
         **_state(session, case),
         **_proposal(case),
@@ -108,7 +109,7 @@ def _state(session: ReviewSession, case: ReviewCase) -> dict[str, object]:
         return {"status": CaseState(waits=True)}
     text, latest = why_settled(session.store, case)
     here = session.done.get(case.record.id)
-    has_verdict = session.store.verdicts.on_the_same(case.record) is not None
+    has_verdict = session.store.verdicts.on_equal(case.record) is not None
     settled = f"your verdict: {here.words}" if here else text
     other = latest if latest != case.record.id else None
     can_undo = other is None and (bool(here) or has_verdict)

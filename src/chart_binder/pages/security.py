@@ -117,7 +117,7 @@ def _cookie(headers: Headers, name: str) -> str:
     return morsel.value if morsel else ""
 
 
-class Guard:
+class RequestGuard:
     """Answers only requests that `Access` allows, and gives every answer the same headers."""
 
     def __init__(self, app: "ASGIApp", access: Access) -> None:

@@ -13,7 +13,7 @@ _MOST_TICKS = 5
 _YEAR, _MONTH = 365.25, 30.44
 
 
-class Bar(NamedTuple):
+class SpanBar(NamedTuple):
     """A span of days, in percent of the width; `is_promo` if only promos or the like came out."""
 
     x: float
@@ -26,7 +26,7 @@ class TimelineRow(NamedTuple):
 
     label: str
     text: str
-    bars: tuple[Bar, ...]
+    bars: tuple[SpanBar, ...]
     is_later: bool
 
 
@@ -48,13 +48,13 @@ class _Scale(NamedTuple):
     begin: int
     end: int
 
-    def bar(self, first: int, last: int, *, is_promo: bool) -> Bar:
+    def bar(self, first: int, last: int, *, is_promo: bool) -> SpanBar:
         """Return the part of a span that is on the scale."""
         length = max(1, self.end - self.begin)
         x = 100 * (max(first, self.begin) - self.begin) / length
         width = 100 * (min(last, self.end) - max(first, self.begin)) / length
         width = max(width, _LEAST_PERCENT)
-        return Bar(round(min(x, 100 - width), 2), round(width, 2), is_promo)
+        return SpanBar(round(min(x, 100 - width), 2), round(width, 2), is_promo)
 
     def ticks(self) -> Iterator[Tick]:
         """Yield the first days of years or months, as many as there is room for."""
