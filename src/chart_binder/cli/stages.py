@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from chart_binder.cli.output import duration, fit, print_error, print_notes, rate_text
+from chart_binder.cli.output import duration, fit, print_error, print_notes
 from chart_binder.cli.progress import bar, terminal_columns
 
 _TICK_S = 0.5
 _LINE_EVERY_S = 10.0
 _NOTED_FROM_S = 2.0
 _ESTIMATE_AFTER_S = 2.0
+_WHOLE_FROM = 10.0
 
 
 @contextmanager
@@ -81,7 +82,7 @@ class Stages:
         with self._lock:
             self.clear()
             amount = self._amount(self._total) if self._total and self._unit != "%" else ""
-            rate = f" ({rate_text(self._total / took_s)})" if amount else ""
+            rate = f" ({self._rate(self._total / took_s)})" if amount else ""
             print_notes([f"{self._stage}: {amount}{', ' * bool(amount)}{duration(took_s)}{rate}"])
 
     def clear(self) -> None:
@@ -107,7 +108,7 @@ class Stages:
             words.append(f"{self._done:,.0f} of {self._amount(self._total)}")
         if self._done and took_s >= _ESTIMATE_AFTER_S and self._done < self._total:
             rate = self._done / took_s
-            words += [rate_text(rate)] * (self._unit != "%")
+            words += [self._rate(rate)] * (self._unit != "%")
             words.append(f"about {duration((self._total - self._done) / rate)} left")
         else:
             words.append(duration(took_s))
@@ -115,3 +116,6 @@ class Stages:
 
     def _amount(self, count: float) -> str:
         return f"{count:,.0f} {self._unit}"
+
+    def _rate(self, per_second: float) -> str:
+        return f"{per_second:,.{0 if per_second >= _WHOLE_FROM else 1}f} {self._unit}/s"

@@ -77,7 +77,7 @@ def _build(
         staging.load(staged, dump, meter, deletes=is_unpacked)
         staging.derive(staged, meter)
         hash_texts(staged, folder, options.jobs, meter)
-        with closing(_new_file(path)) as file:
+        with closing(_new_file(path.with_suffix(".unpacked"))) as file:
             tables.write_tables(staged, file, staging.read_areas(staged), meter)
             verify.compare_with_dump(staged, file, meter)
             summary = layout.Summary(
@@ -90,6 +90,8 @@ def _build(
                 counts=verify.count_rows(file, meter),
             )
             layout.write_summary(file, summary)
+            meter.begin("pack the file")
+            file.execute("VACUUM INTO ?", (str(path),))
     return summary
 
 
@@ -138,7 +140,7 @@ def _named_failures(options: BuildOptions) -> Iterator[None]:
     """Turn failures of DuckDB, SQLite and the disk into errors that say what to do."""
     import duckdb
 
-    place = quoted(options.temporary or options.out.parent)
+    folders = dict.fromkeys((options.temporary or options.out.parent, options.out.parent))
     try:
         yield
     except duckdb.OutOfMemoryException as error:
@@ -155,8 +157,8 @@ def _named_failures(options: BuildOptions) -> Iterator[None]:
         )
         if is_full:
             raise IndexFileError(
-                f"there is no space left in {place} or {quoted(options.out.parent)}: free some, or"
-                f" name another folder with --temporary; the old index is unchanged"
+                f"there is no space left in {' or '.join(map(quoted, folders))}: free some, or name"
+                " another folder with --temporary; the old index is unchanged"
             ) from error
         raise IndexFileError(f"the index could not be built: {text}") from error
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _FEW = 50_000
 """So few texts are hashed sooner than processes start."""
-_FILE_BYTES = 8_000_000
+_FILE_BYTES = 2_000_000
 _LONGEST_FIELD = 1 << 24
 
 _QUERIES: Mapping[str, str] = {

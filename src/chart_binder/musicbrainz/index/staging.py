@@ -108,16 +108,21 @@ _LOADS: Mapping[str, tuple[str, ...]] = {
         ),
         (
             "SELECT release, NULL, sort_date(date_year, date_month, date_day)"
-            " FROM {release_unknown_country}"
+            " FROM {release_unknown_country} ORDER BY release"
         ),
     ),
     "release_label": (
         (
             "SELECT release, text_or_null(catalog_number) AS catno, plain(l.name) AS label"
-            " FROM {release_label} r LEFT JOIN {label} l ON l.id = r.label"
+            " FROM {release_label} r LEFT JOIN {label} l ON l.id = r.label ORDER BY release"
         ),
     ),
-    "medium": ("SELECT id, release, position, format, text_or_null(name) AS name FROM {medium}",),
+    "medium": (
+        (
+            "SELECT id, release, position, format, text_or_null(name) AS name FROM {medium}"
+            " ORDER BY release"
+        ),
+    ),
     "track": (
         (
             "SELECT gid, recording, medium, position, plain(name) AS name, artist_credit AS credit,"
@@ -283,7 +288,7 @@ def _source(dump: Dump, table: str) -> str:
     path = str(dump.tables[table]).replace("'", "''")
     return (
         rf"read_csv('{path}', delim='\t', quote='', escape='', header=false, nullstr='\N',"
-        rf" auto_detect=false, new_line='\n', max_line_size=16777216, columns={{{types}}})"
+        rf" auto_detect=false, new_line='\n', columns={{{types}}})"
     )
 
 

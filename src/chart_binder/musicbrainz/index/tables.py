@@ -15,7 +15,8 @@ from chart_binder.musicbrainz.index.staging import first_row
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_ROWS_OF_RANGE: Final = 400_000
+_ROWS_OF_RANGE: Final = 200_000
+_RELEASES_WITH_TRACKS: Final = 20_000
 """Rows that are aggregated at once, which bounds the memory of a build."""
 _CHUNK = 10_000
 
@@ -171,7 +172,8 @@ def write_tables(
     writer.write("credit", _CREDITS, _credit, of="credit")
     writer.write("release_group", _GROUPS, _group, of="release_group")
     writer.write("release", _RELEASES, partial(_release, areas), of="release")
-    writer.insert("media", _grouped(writer.rows_in_ranges(_MEDIA, "release")))
+    media = writer.rows_in_ranges(_MEDIA, "release", _RELEASES_WITH_TRACKS)
+    writer.insert("media", _grouped(media))
     writer.write("recording", _RECORDINGS, of="recording")
     writer.write("work", _WORKS, of="work")
     writer.write("isrc", "SELECT isrc, recording FROM isrc_key ORDER BY isrc, recording")
@@ -206,7 +208,7 @@ class _Writer:
             self.meter.show(count)
         self.file.commit()
 
-    def rows_in_ranges(self, query: str, table: str) -> Iterator[Row]:
+    def rows_in_ranges(self, query: str, table: str, size: int = _ROWS_OF_RANGE) -> Iterator[Row]:
         """Yield the rows of a query with a range of keys of a table, range by range."""
         key = "key" if table in {"recording", "work"} else "id"
         count, least, greatest = first_row(
@@ -215,7 +217,7 @@ class _Writer:
         )
         if not count:
             return
-        parts = count // _ROWS_OF_RANGE + 1
+        parts = count // size + 1
         step = (greatest - least) // parts + 1
         for first in range(least, greatest + 1, step):
             yield from self._rows(query, {"first": first, "last": min(greatest, first + step - 1)})
