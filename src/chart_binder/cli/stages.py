@@ -81,9 +81,7 @@ class Stages:
             return
         with self._lock:
             self.clear()
-            amount = self._amount(self._total) if self._total and self._unit != "%" else ""
-            rate = f" ({self._rate(self._total / took_s)})" if amount else ""
-            print_notes([f"{self._stage}: {amount}{', ' * bool(amount)}{duration(took_s)}{rate}"])
+            print_notes([end_line(self._stage, self._total, self._unit, took_s)])
 
     def clear(self) -> None:
         """Remove the bar."""
@@ -101,21 +99,30 @@ class Stages:
 
     def _words(self) -> str:
         took_s = time.monotonic() - self._began
-        words = [self._stage]
-        if self._total and self._unit == "%":
-            words.append(f"{self._done:.0f} %")
-        elif self._total:
-            words.append(f"{self._done:,.0f} of {self._amount(self._total)}")
-        if self._done and took_s >= _ESTIMATE_AFTER_S and self._done < self._total:
-            rate = self._done / took_s
-            words += [self._rate(rate)] * (self._unit != "%")
-            words.append(f"about {duration((self._total - self._done) / rate)} left")
-        else:
-            words.append(duration(took_s))
-        return ", ".join(words)
+        return stage_line(self._stage, self._done, self._total, self._unit, took_s)
 
-    def _amount(self, count: float) -> str:
-        return f"{count:,.0f} {self._unit}"
 
-    def _rate(self, per_second: float) -> str:
-        return f"{per_second:,.{0 if per_second >= _WHOLE_FROM else 1}f} {self._unit}/s"
+def stage_line(stage: str, done: float, total: float, unit: str, took_s: float) -> str:
+    """Return how far a stage is, with its rate and the time left, or the time that it took."""
+    words = [stage]
+    if total:
+        words.append(f"{done:.0f} %" if unit == "%" else f"{done:,.0f} of {total:,.0f} {unit}")
+    if done and took_s >= _ESTIMATE_AFTER_S and done < total:
+        rate = done / took_s
+        words += [_rate(rate, unit)] * (unit != "%")
+        words.append(f"about {duration((total - done) / rate)} left")
+    else:
+        words.append(duration(took_s))
+    return ", ".join(words)
+
+
+def end_line(stage: str, total: float, unit: str, took_s: float) -> str:
+    """Return how long a stage took, and its rate."""
+    if not total or unit == "%":
+        return f"{stage}: {duration(took_s)}"
+    rate = _rate(total / took_s, unit)
+    return f"{stage}: {total:,.0f} {unit} in {duration(took_s)}, {rate}"
+
+
+def _rate(per_second: float, unit: str) -> str:
+    return f"{per_second:,.{0 if per_second >= _WHOLE_FROM else 1}f} {unit}/s"
