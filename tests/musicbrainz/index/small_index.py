@@ -44,6 +44,7 @@ class _Writer:
         self.groups_of: defaultdict[int, list[int]] = defaultdict(list)
         self.mbids: dict[int, str] = {}
         self.aliases: Mapping[str, Iterable[str]] = {}
+        self.comments: Mapping[str, str] = {}
 
     def add(self, table: str, *values: object) -> None:
         marks = ", ".join("?" * len(values))
@@ -57,7 +58,7 @@ class _Writer:
         aliases = tuple(self.aliases.get(mbid, ()))
         packed = ENCODER.encode(aliases) if aliases else None
         gid = UUID(mbid).bytes
-        self.add("artist", number, gid, name, None, None, country, packed)
+        self.add("artist", number, gid, name, None, self.comments.get(mbid), country, packed)
         self.add("identifier", layout.ARTIST, gid, number)
         for text in (name, *aliases):
             for hash_ in name_hashes(text):
@@ -71,11 +72,8 @@ class _Writer:
         texts = [*_JOINED.split(name), ""] if len(ids) > 1 else [name, ""]
         pairs = list(zip(ids, texts[::2], texts[1::2], strict=True))
         numbers = [self.artist(mbid, shown, country) for mbid, shown, _ in pairs]
-        parts = None
-        if len(ids) > 1 or text not in {None, name}:
-            shown = [text or name] if len(ids) == 1 else texts[::2]
-            joined = zip(numbers, shown, texts[1::2], strict=True)
-            parts = ENCODER.encode(tuple(joined))
+        shown = [text or name] if len(ids) == 1 else texts[::2]
+        parts = ENCODER.encode(tuple(zip(numbers, shown, texts[1::2], strict=True)))
         phrase = text if len(ids) == 1 and text else name
         number = self.credits[phrase, *ids]
         self.add("credit", number, phrase, numbers[0], parts)
@@ -144,6 +142,15 @@ class _Writer:
             self.add("title", artist_number, title_hash(recording.title or ""), key)
         return key
 
+    def work(self, mbid: str, recordings: Iterable[str]) -> None:
+        """Add a work whose recordings were added."""
+        key, rest = layout.key_and_rest(mbid)
+        keys = [layout.key_and_rest(recording)[0] for recording in recordings]
+        self.add("work", key, rest, "Work", struct.pack(f">{len(keys)}q", *keys))
+        query = "UPDATE recording SET works = ? WHERE key = ?"
+        for recording in keys:
+            self.connection.execute(query, (struct.pack(">q", key), recording))
+
     def finish(self, merged: Mapping[str, str], timestamp: str) -> None:
         for kind in layout.WORD_KINDS:
             for name, number in self.words[kind].items():
@@ -198,6 +205,8 @@ def write_index(
     merged: Mapping[str, str] | None = None,
     videos: Iterable[str] = (),
     aliases: Mapping[str, Iterable[str]] | None = None,
+    comments: Mapping[str, str] | None = None,
+    works: Mapping[str, Iterable[str]] | None = None,
     days_old: float = 0.0,
 ) -> Path:
     """Write an index of the facts of bundles to a path, and return the path.
@@ -208,7 +217,7 @@ def write_index(
     connection = sqlite3.connect(new)
     connection.executescript(layout.TABLES)
     writer = _Writer(connection)
-    writer.aliases = aliases or {}
+    writer.aliases, writer.comments = aliases or {}, comments or {}
     writer.artist(VARIOUS_ARTISTS, VARIOUS_NAME, None)
     for kind in SECONDARY_TYPES:
         writer.word("secondary_type", kind)
@@ -217,6 +226,8 @@ def write_index(
             is_video = recording.mb_recording_id in videos
             writer.recording(recording, bundle.performer, video=is_video)
     dumped_at = datetime.now(UTC) - timedelta(days=days_old)
+    for work, recordings in (works or {}).items():
+        writer.work(work, recordings)
     writer.finish(merged or {}, f"{dumped_at:%Y-%m-%d %H:%M:%S.%f}+00")
     connection.close()
     return new.replace(path)

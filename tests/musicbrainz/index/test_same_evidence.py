@@ -2,15 +2,27 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, write_bundle
 from chart_binder.domain.tags import TrackTags
 from chart_binder.musicbrainz.index.service import IndexService
 from chart_binder.musicbrainz.source import MusicBrainzSource
+from chart_binder.rules.decide import decide
 from musicbrainz.harness import Harness, StoreInMemory
 from musicbrainz.index.small_index import write_index
+from musicbrainz.test_golden_worlds import credited, each_world
 from servers.musicbrainz import MusicBrainzStandIn
+
+RULES = RulesConfig()
+
+
+def siblings_of(bundle: EvidenceBundle) -> list[tuple[str, str | None]]:
+    """Return the siblings in a bundle, each with the reason why it is one."""
+    recordings = (each for each in bundle.recording_candidates if each.is_sibling)
+    return sorted((recording.mb_recording_id, recording.because) for recording in recordings)
 
 
 def tags_of(bundle: EvidenceBundle) -> Iterator[TrackTags]:
@@ -37,3 +49,19 @@ def test_the_golden_recordings_have_the_same_evidence(
                 if evidence_hash(ours) != evidence_hash(theirs):
                     apart.append((name, write_bundle(ours), write_bundle(theirs)))
     assert apart == []
+
+
+@each_world
+def test_a_recording_has_the_same_siblings(
+    world: dict[str, Any], golden: dict[str, EvidenceBundle], tmp_path: Path
+) -> None:
+    bundle = credited(golden[world["id"]], world["various"])
+    served = [*world["original"], *world["others"], bundle]
+    index = MusicBrainzSource(IndexService(write_index(tmp_path / "index", served)))
+    (tags, *_) = tags_of(bundle)
+    with MusicBrainzStandIn(served) as server:
+        web = Harness(StoreInMemory(), server).source()
+        ours, theirs = (source.with_siblings(source.gather(tags)) for source in (index, web))
+    assert siblings_of(ours) == siblings_of(theirs)
+    assert ours.siblings == theirs.siblings
+    assert decide(ours, RULES) == decide(theirs, RULES)

@@ -6,8 +6,10 @@ Equal hashes are a hint only: the reader compares the texts.
 from hashlib import blake2b
 from zlib import crc32
 
+from chart_binder.domain.credit_names import JOIN_WORDS
 from chart_binder.domain.song_titles import part_of, without_noise
 from chart_binder.musicbrainz.matching import MIN_LENGTH_COMPARED, bare_title, words_of
+from chart_binder.musicbrainz.performances import bare_song
 
 _MAX_HASHED = 400
 """Characters of a text that are read; the time grows with its length."""
@@ -21,7 +23,7 @@ def title_hash(title: str) -> int:
     It is a signed 32-bit integer: titles are compared within one artist.
     """
     _, song = part_of(without_noise(title[:_MAX_HASHED]))
-    words = words_of(bare_title(song))
+    words = words_of(bare_title(bare_song(song)))
     number = crc32(
         "".join([_SPELLINGS.get(word, word) for word in words]).encode("utf-8", "replace")
     )
@@ -49,9 +51,9 @@ def name_end_hashes(name: str) -> frozenset[int]:
 
 
 def _words_of_name(name: str) -> tuple[str, ...]:
-    """Return the words of a name; `the` counts only if there is no other."""
+    """Return the words of a name without those that join names, unless there is no other."""
     words = words_of(name[:_MAX_HASHED])
-    return tuple(word for word in words if word != "the") or words
+    return tuple(word for word in words if word not in JOIN_WORDS) or words
 
 
 def _end_length(letters: int) -> int:
