@@ -203,7 +203,7 @@ def _musicbrainz(
 def _bring_in(
     config: Config, bundle: EvidenceBundle, kind: str, mbid: str
 ) -> tuple["RecordingCandidate", ...]:
-    """Return the recordings that a record adds to the evidence (a `FindRecordings`)."""
+    """Return the recordings that a record adds to the evidence; this is a `FindRecordings`."""
     from chart_binder.musicbrainz.sibling_lookup import bring_in
 
     with _musicbrainz(config, bundle=bundle) as client:
@@ -211,7 +211,7 @@ def _bring_in(
 
 
 def _links_of(config: Config, groups: Sequence[ReleaseGroupId]) -> tuple["Link", ...]:
-    """Return what MusicBrainz links release groups to (`llm.tools.FindLinks`)."""
+    """Return what MusicBrainz links release groups to; this is a `llm.tools.FindLinks`."""
     with _musicbrainz(config) as client:
         return client.links_of(groups)
 

@@ -80,7 +80,7 @@ def _check_date(
 
 
 def date_of_new_group(lookups: Lookups, bundle: EvidenceBundle, choice: PersonChoice) -> str | None:
-    """Return the date of a group that the evidence lacks, unless that lists an earlier one."""
+    """Return the date of a group that the evidence lacks, if nothing earlier is known."""
     groups = named_records.listed_ids(bundle)["release-group"]
     if choice.crg_mbid is None or choice.crg_mbid in groups:
         return None

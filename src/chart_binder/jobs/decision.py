@@ -93,7 +93,7 @@ _ADVICE = {
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """The decision of the rules, the adjudicator or a person on one recording, or its absence.
+    """What the rules, the adjudicator or a person decided on one recording, if anything.
 
     `error` says why the state is `error`, `rationale` why it is `unmatched` or `unreadable`.
     `artist` and `title` come from the evidence, else from the file's tags. `hint` says why no model

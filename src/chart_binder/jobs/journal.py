@@ -453,7 +453,7 @@ class MovedFiles:
         return self._present_paths[write.path]
 
     def _matches(self, write: WriteRecord, former: Path) -> Iterator[Path]:
-        """Yield the files with the audio and tags of a write, and without such a recorded write."""
+        """Yield files with the audio and tags of a write that no write of their own explains."""
         for path in dict.fromkeys(self._candidates(write, former)):
             if path == former or not _is_at(path, write):
                 continue

@@ -299,7 +299,7 @@ def list_files(records: Iterable[DecisionRecord]) -> str:
 
 
 def recording_meant(bundle: EvidenceBundle) -> RecordingId:
-    """Return the only possible recording. Raises `CanonError`, which lists several ones."""
+    """Return the only possible recording. Raises `CanonError` if there are several, or none."""
     possible = sorted_recordings(bundle).possible
     return _only_recording([item for item in possible if not item.is_sibling], "by its id")
 
@@ -357,7 +357,7 @@ def _group_ids(recording: RecordingCandidate) -> set[str]:
 def _only_recording(
     recordings: Sequence[RecordingCandidate], how: str, prefix: str = ""
 ) -> RecordingId:
-    """Return the id of the only recording. Raises `CanonError`, which says `how` to name it."""
+    """Return the id of the only recording. Raises `CanonError`; `how` says how to name one."""
     if not recordings:
         raise CanonError(f"{prefix}the evidence has no recording: `canon override set` takes ids")
     if len(recordings) > 1:

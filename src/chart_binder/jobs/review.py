@@ -204,7 +204,7 @@ class ReviewCase:
 
 
 def proposed_date(case: ReviewCase, rules: RulesConfig) -> str | None:
-    """Return the date of the first release by a proposal, or None if it does not change it.
+    """Return the date that a proposal gives the first release, or None if that does not change.
 
     It comes from the verified facts, or from the recordings that the model added to the evidence,
     if the year is certain with these.
@@ -524,7 +524,7 @@ def _release_text(release: Release) -> str:
 def unwritten_files(
     store: "Store", paths: Collection[Path] = ()
 ) -> Iterator[tuple[str, Sequence[UnwrittenRecord]]]:
-    """Yield each reason why files were not written, with its files (of those below `paths`).
+    """Yield each reason why files were not written, with the files; all, or those below `paths`.
 
     Files are left out if they are gone, were decided again since, or a person wants no change.
     """

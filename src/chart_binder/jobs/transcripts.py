@@ -162,7 +162,7 @@ class ListedRun:
 def list_recordings(
     store: "Store", folder: Path, limit: int, on_unreadable: Callable[[str], None]
 ) -> Iterator[ListedRun]:
-    """Yield the stored runs, newest first; pass the error of an unreadable one to a function."""
+    """Yield the stored runs, newest first; pass errors of unreadable ones to `on_unreadable`."""
     files = {file.stem: file for file in folder.glob("*.jsonl")}
     decisions = {record.transcript_id: record for record in store.decisions.by_model(limit)}
     # The name of a file begins with the time at which the run began, without colons.

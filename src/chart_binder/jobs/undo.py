@@ -57,7 +57,7 @@ _IN_PART = "`canon undo` kept what somebody changed since: with --force it puts 
 
 
 def runs_to_undo(store: "Store") -> Iterator[RunRecord]:
-    """Yield the runs with writes that can be undone, newest first; runs that undid them are not."""
+    """Yield the runs with writes that can be undone, newest first, not those that undid some."""
     return (run for run in store.runs.iterate() if any(writes_to_undo(store, run)))
 
 

@@ -13,14 +13,14 @@ import socket
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from chart_binder.errors import CanonError, ClusterError, PluginError, UsageError
 from chart_binder.jobs.batch import Album, AlbumResult, Worker
@@ -32,6 +32,7 @@ from chart_binder.react.conversation import wrap_plugin_errors
 if TYPE_CHECKING:
     from distributed import Client
 
+F = TypeVar("F", FileCase, FileOutcome)
 _log = logging.getLogger(__name__)
 
 MUSICBRAINZ = "musicbrainz"
@@ -385,16 +386,12 @@ class DaskExecutor:
         absolute = tuple(str(path.absolute()) for path in album.paths)
         path_of = dict(zip(absolute, album.paths, strict=True))
 
+        def renamed(files: Iterable[F]) -> tuple[F, ...]:
+            return tuple(replace(file, path=path_of[str(file.path)]) for file in files)
+
         def with_own_paths(result: AlbumResult) -> AlbumResult:
-            return replace(
-                result,
-                outcomes=tuple(
-                    replace(file, path=path_of[str(file.path)]) for file in result.outcomes
-                ),
-                open_cases=tuple(
-                    replace(file, path=path_of[str(file.path)]) for file in result.open_cases
-                ),
-            )
+            outcomes, open_cases = renamed(result.outcomes), renamed(result.open_cases)
+            return replace(result, outcomes=outcomes, open_cases=open_cases)
 
         failed = partial(self._album_failed, album)
         return self._submit(gather_album, absolute, MUSICBRAINZ, with_own_paths, failed)

@@ -181,7 +181,7 @@ def is_asked_about(decision: Decision) -> bool:
 
 
 def _urgency(file: FileOutcome) -> tuple[bool, int]:
-    """Sort compilations first, then by the years from the earliest known date to the tags'."""
+    """Sort compilations first, then by the years between the first release and the tags."""
     first = file.decision.first_release
     gap = file.tagged_year - first.year if first and file.tagged_year else 0
     return "Compilation" not in (file.decision.crg_type or ""), -abs(gap)
