@@ -1,0 +1,163 @@
+"""Single look-ups in an index of real rows, and of invented ones with works and links."""
+
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from chart_binder.config import LLMConfig
+from chart_binder.domain.vocabulary import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
+from chart_binder.musicbrainz.client import Client
+from chart_binder.musicbrainz.evidence import whole_release
+from chart_binder.musicbrainz.index import layout
+from chart_binder.musicbrainz.index.service import IndexService
+from chart_binder.musicbrainz.tool import musicbrainz
+from make_dump import write_dump
+from musicbrainz.index.test_build import DUMP, build
+
+NOWHERE = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("index") / "real"
+    build(DUMP, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def invented(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index with works, relations and links, which the real rows lack."""
+    folder = tmp_path_factory.mktemp("invented")
+    write_dump(folder / "dump", recordings=600)
+    build(folder / "dump", folder / "index")
+    return folder / "index"
+
+
+@pytest.fixture
+def client(index: Path) -> Client:
+    return Client(IndexService(index))
+
+
+def gid_of(path: Path, query: str) -> str:
+    """Return the MBID in the first row of a query."""
+    file = layout.open_index(path)
+    row = file.execute(query).fetchone()
+    file.close()
+    return layout.gid_text(row[0]) if len(row) == 1 else layout.gid_of_row(*row)
+
+
+def test_a_release_comes_with_its_tracks(client: Client, index: Path) -> None:
+    mix = gid_of(
+        index,
+        "SELECT r.gid FROM release r JOIN release_group g ON g.id = r.release_group"
+        " WHERE g.name = 'Trentemøller: The Pølar Mix'",
+    )
+    record = client.release(ReleaseId(mix))
+    assert record
+    release = whole_release(record)
+    assert (release.artist, release.discs, release.date.text) == ("Trentemøller", 2, "2007-03-23")
+    assert (release.labels, release.catalog_numbers) == (("King Biscuit Recordings",), ("KBCD109",))
+    assert release.types == ("album", "compilation")
+    numbers = [(track.disc, track.number, track.total) for track in release.tracks]
+    assert numbers == [*((1, n, 12) for n in range(1, 13)), *((2, n, 13) for n in range(1, 14))]
+    assert len({track.mbid for track in release.tracks}) == 25
+    of_mix = {artist for track in release.tracks for artist in track.artist_mbids}
+    assert len(of_mix) > 10, "a mix has tracks by many artists"
+
+
+def test_a_credit_of_two_artists_has_both(client: Client) -> None:
+    (group,) = (
+        client.search_by_title("release-group", "A Milestone", "Jagjit Singh").release_group_list
+        or ()
+    )
+    assert group.artist_credit_phrase == "Jagjit Singh"
+    (release,), _ = client.first_releases_of("release-group", group.id)
+    assert release.artist_credit_phrase == "Jagjit Singh & Chitra Singh"
+    names = [credit.artist.sort_name for credit in release.credits]
+    assert names == ["Singh, Jagjit", "Singh, Chitra"]
+    assert whole_release(release).artist_sort == "Singh, Jagjit & Singh, Chitra"
+
+
+@pytest.mark.parametrize(("artist", "first", "last", "titles"), [
+    ("Pink Floyd", 1973, 1973, ["The Dark Side of the Moon"]),
+    ("pink floyd", 1960, 1972, []), ("Nobody", 1900, 2030, []),
+])  # fmt: skip
+def test_groups_of_years(
+    client: Client, artist: str, first: int, last: int, titles: list[str]
+) -> None:
+    groups, count = client.groups_of_years(artist, first, last)
+    assert ([group.title for group in groups], count) == (titles, len(titles))
+
+
+@pytest.mark.parametrize(("query", "words"), [
+    ({"query": "Aerial", "artist": "Kate Bush"}, ["Release group", "2005-11-07", "GB"]),
+    ({"query": "Aerial", "artist": "Kate Bush", "what": "releases"}, ["2005-11-08, US"]),
+    ({"query": "Aerial", "artist": "Kate Bush", "what": "recordings"}, ["recording id"]),
+    ({"query": "Aerial"}, ["by Kate Bush"]),
+    ({"query": "1973", "artist": "Pink Floyd", "what": "of_years"}, ["The Dark Side"]),
+    ({"query": NOWHERE}, ["MusicBrainz knows no release-group"]),
+    ({"query": "No such record", "artist": "Kate Bush"}, ["MusicBrainz knows no release group"]),
+])  # fmt: skip
+def test_the_tool_of_a_model(client: Client, query: dict[str, str], words: list[str]) -> None:
+    tool = musicbrainz(LLMConfig(), lambda: nullcontext(client))
+    shown = tool.call(query).run().content
+    assert [word for word in words if word not in shown] == [], shown
+
+
+def test_what_is_not_there_is_none(client: Client) -> None:
+    assert client.recording(RecordingId(NOWHERE)) is None
+    assert client.recording(RecordingId("no id")) is None
+    assert client.artist(ArtistId(NOWHERE)) is None
+    assert client.release(ReleaseId(NOWHERE)) is None
+    assert client.release_group(ReleaseGroupId(NOWHERE)) is None
+    assert client.recordings_with("GBXXX0000000") == ()
+    assert client.releases_of(RecordingId(NOWHERE)) == ()
+    assert client.current_id("release", NOWHERE) == NOWHERE
+
+
+def test_merged_ids_lead_to_the_current_ones(client: Client, index: Path) -> None:
+    file = layout.open_index(index)
+    rows = file.execute(
+        "SELECT i.gid, r.gid FROM identifier i JOIN release r ON r.id = i.id"
+        " WHERE i.kind = ? AND i.gid <> r.gid", (layout.RELEASE,),
+    ).fetchall()  # fmt: skip
+    file.close()
+    assert len(rows) == 13
+    for old, new in rows:
+        current = client.current_id("release", layout.gid_text(old))
+        assert current == layout.gid_text(new)
+
+
+def test_relations_to_recordings_and_works(invented: Path) -> None:
+    client = Client(IndexService(invented))
+    name = gid_of(
+        invented,
+        "SELECT key, rest FROM recording WHERE works IS NOT NULL AND relations IS NOT NULL",
+    )
+    recording = client.relations_of(RecordingId(name))
+    assert recording
+    (relation, *_) = recording.recording_relation_list
+    assert relation.type in {"remaster", "edit"}
+    other = client.relations_of(relation.recording.id) if relation.recording else None
+    assert other
+    directions = {
+        opposite.direction
+        for opposite in (relation, *other.recording_relation_list)
+        if opposite is relation or (opposite.recording and opposite.recording.id == name)
+    }
+    assert directions == {None, "backward"}
+    (work, *_) = client.works_of(recording.id)
+    performances, count = client.recordings_of_work(work.id)
+    assert count == len(performances)
+    assert name in {performance.id for performance in performances}
+
+
+def test_links_of_release_groups(invented: Path) -> None:
+    client = Client(IndexService(invented))
+    linked = gid_of(invented, "SELECT gid FROM release_group WHERE links IS NOT NULL")
+    links = client.links_of([ReleaseGroupId(linked)])
+    assert {link.group for link in links} == {linked}
+    assert all("wiki" in link.address for link in links)
+    bare = gid_of(invented, "SELECT gid FROM release_group WHERE links IS NULL")
+    assert client.links_of([ReleaseGroupId(bare)]) == ()
