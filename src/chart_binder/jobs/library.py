@@ -101,7 +101,8 @@ def library_figures(
 ) -> tuple[LibraryFigures, FileLists]:
     """Count decisions that match a query, and list at most `most_files` files of each figure.
 
-    Lists begin with the tracks whose tags are latest. No more than these decisions are held.
+    Lists begin with the tracks that are most years older than their tags say. Decisions are read
+    one at a time.
     """
     counts: Counter[_Kind] = Counter()
     tracks: defaultdict[_Kind, list[LibraryTrack]] = defaultdict(list)
@@ -140,9 +141,10 @@ def _outcome_kinds(row: ListedDecision) -> Iterator[_Kind]:
     yield _ALL
     yield _Kind("states", state, FILES, f"state:{state}")
     if state is State.DECIDED:
-        by = decision.decided_by or "rules"
-        yield _Kind("decided_by", by, FILES, f"state:decided by:{by}")
-        yield _Kind("rules", f"{row.rule}", FILES, f"state:decided rule:CRG:{row.rule}")
+        if by := decision.decided_by:
+            yield _Kind("decided_by", by, FILES, f"state:decided by:{by}")
+        if row.rule:
+            yield _Kind("rules", row.rule, FILES, f"state:decided rule:CRG:{row.rule}")
     elif state not in FAILED_STATES:
         for kind in row.questions:
             yield _Kind("open", kind, FILES, f"state:review,undecided question:{kind}")

@@ -47,7 +47,7 @@ class _LibraryView:
         return _page("library.html", title="Library", damaged=damaged, **values)
 
     def files(self, request: "Request") -> HTMLResponse:
-        """Show a page of the files that the query `q` matches, those of the latest tags first."""
+        """Show a page of the files that the query `q` matches, in the order of the lists."""
         query, number = _query(request), request.query_params.get("page", "1")
         page = int(number) if number.isdecimal() and 0 < int(number) <= _LAST_PAGE else 1
         unread: list[UnreadDecision] = []
