@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote_plus
 
 import httpx
 import pytest
@@ -17,6 +18,7 @@ from chart_binder.jobs.stored_decisions import NO_RUN, stored_case
 from chart_binder.store import Store, open_store
 from jobs.test_library import failing
 from jobs.test_listing import case_of, refuse
+from pages.conftest import Page
 
 starlette = pytest.importorskip("starlette.applications", reason="the extra web is missing")
 HOSTILE = "</bdi><script>alert(1)</script>\"' ]]> \u202e{{7*7}}"
@@ -117,6 +119,22 @@ def test_new_decisions_are_counted_at_once_and_forgotten_ones_are_not(store: Sto
     assert "1 track of 1" in shown()
     store.decisions.forget([b"/a.flac"])
     assert "0 tracks of 0" in shown()
+
+
+def test_the_server_leads_from_a_number_to_a_case(page: Page) -> None:
+    view = page.get("/library")
+    assert view.status == 200
+    shown = BeautifulSoup(view.text, "html.parser")
+    assert [link.get_text() for link in shown("a", {"aria-current": "page"})] == ["Library"]
+    (address,) = {str(link["href"]) for link in shown("a") if "state:review" in unquote_plus(
+        str(link["href"])) and "question" not in str(link["href"])}  # fmt: skip
+    listed = BeautifulSoup(page.get(address).text, "html.parser")
+    assert len(paths(listed)) == 1
+    (case,) = (str(link["href"]) for link in listed("a") if "/case/" in str(link["href"]))
+    assert page.get(case).status == 200
+    assert page.get("/library?q=older:why").status == 400
+    for strange in ({"Host": page.host}, {"Host": "evil.example", "Cookie": page.cookie}):
+        assert page.send("GET", "/library", strange).status in (403, 421)
 
 
 def test_hostile_texts_are_shown_as_text(store: Store) -> None:
