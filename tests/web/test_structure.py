@@ -5,7 +5,7 @@ import pytest
 from chart_binder.domain.patches import PRIMARY_TYPE, Patch
 from chart_binder.react.steps import Document
 from chart_binder.web.documents import SourceText
-from chart_binder.web.judgement import ClaimedValue, other_records
+from chart_binder.web.judgement import ClaimedValue, Meaning, MentionedDate, other_records
 from chart_binder.web.places import Place
 from chart_binder.web.structure import states_date
 from chart_binder.web.subject import Subject
@@ -79,6 +79,20 @@ def test_a_title_may_be_written_with_an_ampersand() -> None:
     single = Subject.of(evidence.ids["S"], evidence.bundle)
     text = "# Singles\nA-side | Date\nSalt & Rope | 17 May 1974"
     assert states_date(place(text, "The Velvet Harbour"), single)
+
+
+@pytest.mark.parametrize(("text", "meaning"), [
+    ("Paper Admiral came out on 17 May 1974.", Meaning.PLAIN),
+    ("The band was in Leeds on 17 May 1974.", Meaning.UNCLEAR),
+    ("Paper Admiral was recorded on 17 May 1974.", Meaning.OTHER_VALUE),
+    ("Parlour Fleet came out on 17 May 1974.", Meaning.OTHER_RECORD),
+])  # fmt: skip
+def test_a_judgement_says_what_a_date_means(text: str, meaning: Meaning) -> None:
+    date = place(text)
+    mention = next(each for each in date.document.mentions if each.start == date.start)
+    judgement = MentionedDate(date, SINGLE, mention).judgement
+    assert judgement.meaning is meaning
+    assert bool(judgement.reason) is (meaning is not Meaning.PLAIN)
 
 
 @pytest.mark.parametrize("text", [

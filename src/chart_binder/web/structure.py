@@ -90,19 +90,14 @@ def _value_is_plain(place: Place, subject: Subject) -> bool:
 
 def states_date(place: Place, subject: Subject) -> bool:
     """Return whether structure states that the subject came out on the date at a place."""
-    if not place.is_structured:
+    if not (place.is_structured and _fits_heading(place, subject)):
         return False
-    columns = _columns(place, subject)
-    gaps = place.line.count(CELLS)
+    columns, gaps = _columns(place, subject), place.line.count(CELLS)
     if len(columns) == gaps + 1:
         return _row_is_plain(place, columns, subject)
     if gaps == 1 or not (place.is_row or place.line.startswith("- ")):
         return _box_is_plain(place, subject)
-    return (
-        _is_of_records(place, subject)
-        and _fits_heading(place, subject)
-        and _names_it_alone(place.line, subject)
-    )
+    return _is_of_records(place, subject) and _names_it_alone(place.line, subject)
 
 
 def _columns(place: Place, subject: Subject) -> Sequence[str]:
@@ -122,7 +117,7 @@ def _row_is_plain(place: Place, columns: Sequence[str], subject: Subject) -> boo
         return False
     if dates is _Dates.OF_ANY_EVENT and not _is_of_records(place, subject):
         return False
-    if not (_fits_heading(place, subject) and _is_explained_prose(_beside_date(place), subject)):
+    if not _is_explained_prose(_beside_date(place), subject):
         return False
     others = [pair for n, pair in enumerate(zip(columns, cells, strict=True)) if n != at]
     if any(_is_of_other_issue(head, cell, subject) for head, cell in others):
@@ -271,11 +266,10 @@ _NO_NAMES = frozenset({"records", "record", "the", "music", "discos", "disques"}
 
 def _box_is_plain(place: Place, subject: Subject) -> bool:
     """Return whether a box has the record's type or artist, and nothing of another record."""
-    if not _is_release_label(_label(place.line), subject):
+    is_release = _is_release_label(_label(place.line), subject)
+    if not (is_release and _is_explained_prose(_beside_date(place), subject)):
         return False
-    if not _is_explained_prose(_beside_date(place), subject):
-        return False
-    if _is_doubted(place, subject) or not _fits_heading(place, subject):
+    if _is_doubted(place, subject):
         return False
     above = [text for text in place.above if CELLS not in text]
     cells = [cell for row in place.box for cell in row.split(CELLS)]
@@ -382,9 +376,8 @@ def _is_explained(text: str, subject: Subject) -> bool:
     for kind in _type_words(subject):
         remainder = remainder.replace(spaced_words(kind), " ")
     unexplained = _FORMATS.sub(" ", remainder) if remainder.strip() else ""
-    return not any(
-        word for word in unexplained.split() if not any(map(str.isdigit, word)) and len(word) > 1
-    )
+    words = (word for word in unexplained.split() if len(word) > 1)
+    return all(any(map(str.isdigit, word)) for word in words)
 
 
 def _without_dates(text: str) -> str:
