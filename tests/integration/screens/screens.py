@@ -102,6 +102,8 @@ CALLS = """
 0 80 ls -v --limit=3
 0 80 ls 'artist:nobody else'
 2 80 ls year:soon
+0 80 report --html page.html
+2 80 report
 0 80,pipe runs list --limit=2
 0 80 runs show
 1 80 runs show 01zzz
@@ -145,6 +147,8 @@ CALLS = """
 1 80 {no_model} model check
 0 80 {no_model} init --yes --dry-run
 2 80 init
+0 80 index path
+1 80 index show
 0 80 config show
 0 80 config prompt
 0 80 config set musicbrainz.contact me@example.org
