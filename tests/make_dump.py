@@ -209,7 +209,7 @@ def write_dump(
     """
     dump = Dump(folder, schema, random.Random(seed))
     words = Words(dump.chance)
-    _write_words(dump)
+    write_words(dump)
     countries, cities = _write_areas(dump, words)
     credit_ids = _write_artists(dump, words, max(20, recordings * 68 // 1_000), countries, cities)
     _Catalogue(dump, words, recordings, credit_ids, countries).write()
@@ -227,7 +227,7 @@ def write_dump(
     return path
 
 
-def _write_words(dump: Dump) -> None:
+def write_words(dump: Dump) -> None:
     for number, name in _PRIMARY.items():
         dump.put("release_group_primary_type", id=number, name=name)
     for number, name in enumerate(_SECONDARY, 1):
@@ -244,7 +244,7 @@ def _write_words(dump: Dump) -> None:
     dump.put("link", id=1_000, link_type=356, begin_date_year=1922, end_date_year=1991, ended="t")
 
 
-def _relate(dump: Dump, table: str, link: int, source: int, target: int) -> None:
+def relate(dump: Dump, table: str, link: int, source: int, target: int) -> None:
     dump.put(table, id=dump.next_id(table), link=link, entity0=source, entity1=target)
 
 
@@ -258,7 +258,7 @@ def _write_areas(dump: Dump, words: Words) -> tuple[list[int], list[int]]:
         dump.put("area", id=number, name=name, type=kind)
         if parent is not None:
             is_past = dump.chance.random() < 0.05
-            _relate(dump, "l_area_area", 1_000 if is_past else 356, parent, number)
+            relate(dump, "l_area_area", 1_000 if is_past else 356, parent, number)
         return number
 
     for code in _COUNTRIES:
@@ -273,7 +273,7 @@ def _write_areas(dump: Dump, words: Words) -> tuple[list[int], list[int]]:
     for code, name in (("XW", "[Worldwide]"), ("XE", "Europe")):
         countries.append(area(name, None))
         dump.put("iso_3166_1", area=countries[-1], code=code)
-    _relate(dump, "l_area_area", 281, countries[1], cities[0])
+    relate(dump, "l_area_area", 281, countries[1], cities[0])
     return countries, cities
 
 
@@ -406,7 +406,7 @@ class _Catalogue:
                 )
             )
             dump.put("url", id=url, url=f"{address}{url}")
-            _relate(dump, "l_release_group_url", link, number, url)
+            relate(dump, "l_release_group_url", link, number, url)
         return group
 
     def _release(self, group: _Group, *, is_first: bool, with_song: _Song | None) -> None:
@@ -516,10 +516,10 @@ class _Catalogue:
                 first.id,
                 *(chance.choice(self.songs).id for _ in range(chance.choice((0, 0, 1)))),
             }:
-                _relate(dump, "l_recording_work", 278, song, work)
+                relate(dump, "l_recording_work", 278, song, work)
         for _ in range(len(self.songs) // 50):
             first, other = chance.sample(self.songs, 2)
-            _relate(dump, "l_recording_recording", chance.choice((230, 309)), first.id, other.id)
+            relate(dump, "l_recording_recording", chance.choice((230, 309)), first.id, other.id)
 
 
 if __name__ == "__main__":

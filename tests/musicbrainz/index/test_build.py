@@ -16,21 +16,10 @@ import pytest
 from chart_binder.errors import IndexFileError
 from chart_binder.musicbrainz.index import layout
 from chart_binder.musicbrainz.index.build import BuildOptions, build_index
-from chart_binder.musicbrainz.index.dump import Meter
 from chart_binder.musicbrainz.index.verify import check_index
+from musicbrainz.index.building import DUMP, SilentMeter, build
 
-DUMP = Path(__file__).parents[1] / "mbdump"
 NOTES = ("TIMESTAMP", "COPYING", "REPLICATION_SEQUENCE", "SCHEMA_SEQUENCE")
-
-
-class SilentMeter(Meter):
-    def begin(self, stage: str, total: float = 0, unit: str = "") -> None: ...
-    def show(self, done: float) -> None: ...
-    def follow(self, done: Callable[[], float] | None) -> None: ...
-
-
-def build(source: Path, out: Path) -> layout.Summary:
-    return build_index(source, BuildOptions(out), SilentMeter())
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from chart_binder.musicbrainz.index import layout
 from chart_binder.musicbrainz.index.service import IndexService
 from chart_binder.musicbrainz.tool import musicbrainz
 from make_dump import write_dump
-from musicbrainz.index.test_build import DUMP, build
+from musicbrainz.index.building import DUMP, build
 
 NOWHERE = "00000000-0000-4000-8000-000000000000"
 
