@@ -157,11 +157,7 @@ class BatchOptions:
         """The options of writing tags; the policy is `Policy.DATES` by default."""
         policy = Policy.DATES if self.policy is None else self.policy
         return WriteOptions(
-            policy,
-            self.whole_albums,
-            self.also_date,
-            self.in_parts,
-            best_known=self.best_known,
+            policy, self.whole_albums, self.also_date, self.in_parts, best_known=self.best_known
         )
 
     @property

@@ -10,6 +10,8 @@ from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from chart_binder.config import Config, LLMConfig
 from chart_binder.config.load import data_folder, load_settings
 from chart_binder.domain.evidence import EvidenceBundle, ReleaseGroup
@@ -366,9 +368,11 @@ class MusicBrainzOverrides(OverrideLookup):
         exist or cannot be looked up. Only ids that the evidence lacks are looked up; if that fails,
         they do not change.
         """
-        from chart_binder.jobs.named_records import with_current_ids  # needed for overrides alone
+        from chart_binder.jobs.named_records import current_ids, named_ids  # only for overrides
 
-        current, notes = with_current_ids(override, bundle, partial(current_id, self._config))
+        look_up = partial(current_id, self._config)
+        ids, notes = current_ids(named_ids(override), bundle, look_up)
+        current = msgspec.structs.replace(override, **ids)
         if notes:
             level = logging.INFO if current == override else logging.WARNING
             _log.log(level, "ids of an override are not in the evidence", extra={"notes": notes})

@@ -19,13 +19,7 @@ import msgspec
 from chart_binder.audio import tagset
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.field_table import FIELDS, long_key, written_keys
-from chart_binder.audio.fields import (
-    all_fields,
-    copied_items,
-    is_same_key,
-    item_texts,
-    new_block,
-)
+from chart_binder.audio.fields import all_fields, copied_items, is_same_key, item_texts, new_block
 from chart_binder.audio.locks import LeftoverCopy, is_of_another_host, remove_leftovers
 from chart_binder.audio.save import (
     PreparedCopy,

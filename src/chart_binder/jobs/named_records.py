@@ -220,14 +220,6 @@ def current_ids(
     return current, (*notes,)
 
 
-def with_current_ids(
-    override: OverrideRecord, bundle: EvidenceBundle | None, current_id: CurrentId | None
-) -> tuple[OverrideRecord, tuple[str, ...]]:
-    """Return an override with the present ids, and the notes of `current_ids`."""
-    ids, notes = current_ids(named_ids(override), bundle, current_id)
-    return msgspec.structs.replace(override, **ids), notes
-
-
 def named_ids(override: msgspec.Struct) -> dict[str, str]:
     """Return the ids in an override, or in a value with the same fields, by field."""
     values = msgspec.structs.asdict(override)

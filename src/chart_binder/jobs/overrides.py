@@ -22,13 +22,7 @@ from chart_binder.domain.records import (
     now_utc,
 )
 from chart_binder.domain.verdict import BY_PERSON, OverrideRecord
-from chart_binder.domain.vocabulary import (
-    MBID,
-    RecordingId,
-    ReleaseGroupId,
-    ReleaseId,
-    bare_id,
-)
+from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.jobs.decision import State
 from chart_binder.jobs.named_records import release_ids, require_same_group

@@ -15,13 +15,7 @@ from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.albums import group_by_album
 from chart_binder.domain.dates import time_between
 from chart_binder.domain.evidence import EvidenceBundle, Release
-from chart_binder.domain.patches import (
-    DATE,
-    FIRST_DATE,
-    PREMIERE,
-    PRIMARY_TYPE,
-    SECONDARY_TYPES,
-)
+from chart_binder.domain.patches import DATE, FIRST_DATE, PREMIERE, PRIMARY_TYPE, SECONDARY_TYPES
 from chart_binder.domain.records import (
     YEAR,
     DecisionRecord,

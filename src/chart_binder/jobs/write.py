@@ -440,10 +440,7 @@ def identity_change(
 
 
 def _has_last_written_tags(
-    store: "Store",
-    path: Path,
-    record: records.DecisionRecord,
-    write: records.WriteRecord | None,
+    store: "Store", path: Path, record: records.DecisionRecord, write: records.WriteRecord | None
 ) -> bool:
     """Return whether the tags are those that the last write left in the file that was decided."""
     if write is None or write.decision_id is None:

@@ -501,8 +501,6 @@ def _killed(error: Exception, case: Case) -> Case:
     """Return the error case of a task that killed its workers; raise any other error."""
     from distributed import KilledWorker
 
-    if isinstance(error, CanonError):
-        raise error
     if isinstance(error, ImportError):
         raise ClusterError(f"a Dask worker lacks what the work needs: {error}") from error
     if not isinstance(error, KilledWorker):

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from chart_binder.domain.verdict import Open
 from chart_binder.jobs.batch.items import EstimatedYears
 from chart_binder.jobs.decision import Case, Decision, FileOutcome, State
 from chart_binder.jobs.pipeline import (
@@ -89,7 +88,7 @@ class YearQueue:
                 while waiting and len(running) < self.jobs:
                     files = waiting.pop(0)
                     case = asker.case_of(files[0])
-                    if case.bundle is None or asker.answered_case(case) or not asker.question(case):
+                    if asker.answered_case(case) or not year_question(pipeline, case):
                         yield from asker.save_answer(files, case)
                     else:
                         running[pool.submit(asker.ask, case)] = files
@@ -119,10 +118,6 @@ class _YearAsker:
             return decide_by_rules(self.pipeline, bundle)
 
         return attempt(decide)
-
-    def question(self, case: Case) -> Open | None:
-        """Return the question about the year of a case, or None if it is certain."""
-        return year_question(self.pipeline, case)
 
     def ask(self, case: Case) -> Case:
         """Let the adjudicator look for the year of a case."""
@@ -158,7 +153,7 @@ class _YearAsker:
         The file keeps its release group unless the rules chose another one in the `source` case.
         """
         case, before = self.case_of(file), file_status(file.path)
-        question = self.question(case)
+        question = year_question(self.pipeline, case)
         if question is None or before is None:
             return None
         if source.decision.decided_by == "rules":
