@@ -131,7 +131,7 @@ def test_a_recording_id_of_another_song_is_believed_and_named(
     recording = bundle["recording_candidates"][0]["mb_recording_id"]
     file = flac(home, recording=recording, title=title, artist=artist)
     ran = canon("decide", file, knowing=[bundle]).must_end(0, "A Night at the Opera (Album)")
-    assert ("the recording id in the tags is of another song" in ran.err) is is_said
+    assert ("the recording id in the tags belongs to another song" in ran.err) is is_said
 
 
 def test_an_open_case_names_the_missing_facts(canon: Canon, open_bundle: Path) -> None:
