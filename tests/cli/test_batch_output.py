@@ -133,6 +133,9 @@ def test_a_summary_gives_one_example_of_each_failure_and_counts_what_was_spent()
          "canon doctor"),
         ({"earlier": 9, "causes": {"model": 28}}, ["."], "9 of 56 tracks", "canon doctor"),
         ({"earlier": 9, "causes": {"model": 27}}, ["."], "9 of 56 tracks", "canon write ."),
+        ({"first_releases": {"uncertain": 1}}, [__file__], "56 tracks",
+         f"canon override set {__file__} --first DATE"),
+        ({"first_releases": {"uncertain": 1}}, ["."], "56 tracks", ""),
     ],
 )  # fmt: skip
 def test_a_summary_begins_with_the_result_and_leads_to_the_next_step(
