@@ -86,7 +86,7 @@ def test_a_metrics_folder_that_is_removed_is_reported_once(
         for _ in range(3):
             metrics.written_at -= 6
             metrics.update(result(1))
-    assert capsys.readouterr().err.count("No such file or directory; the run goes on") == 1
+    assert capsys.readouterr().err.count("No such file or directory; the run continues") == 1
 
 
 def test_the_metrics_file_is_replaced_as_a_whole(tmp_path: Path) -> None:

@@ -415,7 +415,7 @@ class MetricsFile:
         except OSError as error:
             if not self.is_broken:
                 name, why = path_text(self.path), error.strerror
-                output.print_error(f"--metrics {name}: {why}; the run goes on")
+                output.print_error(f"--metrics {name}: {why}; the run continues")
             self.is_broken = True
 
     def write(self, path: str, measures: Measures) -> None:
