@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from shutil import copy
 
 import msgspec
 
@@ -10,13 +11,14 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle
 from chart_binder.domain.records import StoredCase
-from chart_binder.jobs.decision import Case
+from chart_binder.jobs.decision import Case, State
 from chart_binder.jobs.pipeline import Pipeline, apply_answer, decide_bundle
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_case
 from chart_binder.llm.result import AdjudicationResult, Check, Fact, Outcome
 from chart_binder.store import open_store
 from golden.bundles import golden, year_only_single
 
+AUDIO = Path(__file__).parents[1] / "audio" / "files" / "bare.flac"
 BATCH = 2_000
 ARTISTS = ("Queen", "Nina Simone", "Björk", "Fela Kuti", "Hikaru Utada", "Can")
 ALBUM = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
@@ -35,8 +37,11 @@ ANSWER = AdjudicationResult(
 )  # fmt: skip
 
 
-def cases(count: int, every: int) -> Iterator[StoredCase]:
-    """Yield decisions; one of `every` waits, half of those with a proposal."""
+def cases(music: Path, count: int, every: int) -> Iterator[StoredCase]:
+    """Yield decisions on files in a folder; one of `every` waits, half of those with a proposal.
+
+    The files that wait are there.
+    """
     pipeline = Pipeline(RulesConfig())
     versions = RunVersions("run", rules_version(RulesConfig()), "adjudicator")
     opened = decide_bundle(pipeline, _bundle(year_only_single()))
@@ -47,14 +52,14 @@ def cases(count: int, every: int) -> Iterator[StoredCase]:
     for number in range(count):
         waits = number % every == 0
         model = answered if number // every % 2 == 0 else opened
-        yield _stored(model if waits else decided, number, versions)
+        yield _stored(music, model if waits else decided, number, versions)
 
 
 def _bundle(document: object) -> EvidenceBundle:
     return read_bundle(msgspec.json.encode(document))
 
 
-def _stored(model: Case, number: int, versions: RunVersions) -> StoredCase:
+def _stored(music: Path, model: Case, number: int, versions: RunVersions) -> StoredCase:
     """Return a case as of another file: its artist, title, recording and album are its own."""
     assert model.bundle is not None
     artist, title = ARTISTS[number // 1_000 % len(ARTISTS)], f"Song {number}"
@@ -72,17 +77,31 @@ def _stored(model: Case, number: int, versions: RunVersions) -> StoredCase:
         model.decision, evidence_hash=evidence_hash(bundle), artist=artist, title=title,
         recording_mbid=recording.mb_recording_id,
     )  # fmt: skip
-    path = Path(f"/music/{artist}/{album}/{number:06}.flac")
+    path = music / artist / album / f"{number:06}.flac"
+    if model.decision.state is not State.DECIDED:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.hardlink_to(_file(music))
     return stored_case(replace(model, bundle=bundle, decision=decision), path, None, versions)
 
 
-def make_store(path: Path, count: int, every: int = 20) -> None:
-    """Make a store with `count` decisions, of which one of `every` waits."""
+def _file(music: Path) -> Path:
+    """Return an audio file in the folder, of which every waiting file is a link."""
+    file = music / "song.flac"
+    if not file.exists():
+        music.mkdir(parents=True, exist_ok=True)
+        copy(AUDIO, file)
+    return file
+
+
+def make_store(folder: Path, count: int, every: int = 20) -> Path:
+    """Make a store with `count` decisions, of which one of `every` waits; return its path."""
+    path = folder / "canon.db"
     with open_store(f"sqlite:///{path}") as store:
         batch: list[StoredCase] = []
-        for case in cases(count, every):
+        for case in cases(folder / "music", count, every):
             batch.append(case)
             if len(batch) == BATCH:
                 store.decisions.put_all(batch)
                 batch = []
         store.decisions.put_all(batch)
+    return path

@@ -243,6 +243,7 @@ def test_the_server_ends_when_nobody_uses_it(home: Path, environment: dict[str, 
         "from chart_binder.jobs.review_index import ReviewIndex\n"
         f"with open_store('sqlite:///{home}/canon.db') as store:\n"
         "    index = ReviewIndex(store, ['review'])\n"
+        "    index.start()\n"
         "    server.serve_review(store, Config(), index, print, idle_s=1)\n"
     )
     done = subprocess.run(

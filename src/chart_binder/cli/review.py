@@ -446,6 +446,7 @@ def serve_page(
 
     with session.open_store() as store:
         index = ReviewIndex(store, states, [*map(path_bytes, named)])
+        index.start()
         serve_review(
             store, session.config, index, announce, port=port or 0, idle_s=None if keep else IDLE_S
         )

@@ -5,17 +5,19 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from chart_binder.domain.albums import album_folder
 from chart_binder.domain.records import YEAR, DecisionRecord, UnreadDecision
 from chart_binder.domain.vocabulary import MBID, fold
 from chart_binder.errors import DamagedRecordError, StoreError
 from chart_binder.files import path_text
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.review import review_case
-from chart_binder.jobs.stored_decisions import read_decision, stored_artifact
+from chart_binder.jobs.stored_decisions import path_from_bytes, read_decision, stored_artifact
 from chart_binder.jobs.wording import question_text
 
 if TYPE_CHECKING:
@@ -71,6 +73,8 @@ class QueueItem(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float | None = None
     proposal: str | None = None
     because: str | None = None
+    album_key: str = ""
+    """The folder and the title of the album, by which its cases are recognised."""
 
     @property
     def name(self) -> str:
@@ -161,6 +165,10 @@ class ReviewIndex:
         self._complete.wait()
         return self.items
 
+    def item(self, decision_id: str) -> QueueItem | None:
+        """Return the item of a case, if it was read."""
+        return next((item for item in self.items if item.id == decision_id), None)
+
     @property
     def is_complete(self) -> bool:
         """Whether the queue was read to its end."""
@@ -248,7 +256,13 @@ def _item(store: "Store", waiting: "WaitingCase") -> QueueItem:
         need=_need(decision, reason), artist=decision.artist or tags.get("artist") or "",
         title=decision.title or tags.get("title") or "", album=tags.get("album") or "",
         proposal=proposal, confidence=confidence, because=because,
+        album_key=f"{_folder(record.path.rpartition(b'/')[0])}\0{fold(tags.get('album') or '')}",
     )  # fmt: skip
+
+
+@lru_cache(maxsize=4_096)
+def _folder(folder: bytes) -> str:
+    return path_text(album_folder(path_from_bytes(folder) / "file"))
 
 
 def _reason(decision: Decision) -> str:

@@ -7,9 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from chart_binder.config import Config
-from chart_binder.domain.albums import album_folder
 from chart_binder.domain.records import DecisionRecord, local_time
-from chart_binder.domain.vocabulary import fold
 from chart_binder.errors import CanonError, StoreError
 from chart_binder.jobs.choices import Lookups
 from chart_binder.jobs.named_records import NamedRecord
@@ -22,7 +20,6 @@ from chart_binder.jobs.review import (
 )
 from chart_binder.jobs.review_index import QueueItem
 from chart_binder.jobs.review_verdicts import PersonVerdict, VerdictAction, VerdictDesk
-from chart_binder.jobs.stored_decisions import path_from_bytes
 
 if TYPE_CHECKING:
     from chart_binder.jobs.overrides import VerdictResult
@@ -71,12 +68,15 @@ class ReviewSession:
     """The verdicts that were not taken back, by the id of the decision, the newest last."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def case(self, decision_id: str) -> ReviewCase:
-        """Return a case by the id of its decision. Raises `CanonError`."""
+    def case(self, decision_id: str, files: int | None = None) -> ReviewCase:
+        """Return a case by the id of its decision; count its files unless they are known.
+
+        Raises `CanonError`.
+        """
         record = self.store.decisions.by_id(decision_id)
         if record is None:
             raise CanonError(f"{decision_id!r:.60} is not the id of a decision")
-        return review_case(self.store, record, len(same_evidence(self.store, record)))
+        return review_case(self.store, record, files or len(same_evidence(self.store, record)))
 
     def waits(self, case: ReviewCase) -> bool:
         """Return whether a case waits, and no override settles it."""
@@ -188,17 +188,13 @@ def why_settled(store: "Store", case: ReviewCase) -> tuple[str, str | None]:
 
 def alike(items: Sequence[QueueItem], item: QueueItem, by: Likeness) -> Iterator[QueueItem]:
     """Yield the items with a proposal that have something in common with one, itself included."""
-
-    def album(other: QueueItem) -> object:
-        return album_folder(path_from_bytes(other.path)), fold(other.album)
-
     keys: Mapping[Likeness, Callable[[QueueItem], object]] = {
-        Likeness.ALBUM: album,
+        Likeness.ALBUM: lambda other: other.album_key,
         Likeness.REASON: lambda other: other.because,
         Likeness.PROPOSAL: lambda other: other.proposal,
     }
-    key = keys[by]
-    return (other for other in items if other.proposal and key(other) == key(item))
+    key, wanted = keys[by], keys[by](item)
+    return (other for other in items if other.proposal and key(other) == wanted)
 
 
 def reviewed(store: "Store", limit: int) -> Iterator[tuple[DecisionRecord, str]]:

@@ -154,9 +154,10 @@ class ReviewPages:
     def case(self, request: "Request") -> Response:
         """Show one case, in the order of the filters in the address."""
         filters = _filters(request)
-        case = self.session.case(request.path_params["id"])
+        item = self.index.item(request.path_params["id"])
+        case = self.session.case(request.path_params["id"], item.files if item else None)
         place = self._place(case.record.id, filters)
-        values = case_values(self.session, case, self.index.items)
+        values = case_values(self.session, case, item, self.index.items)
         title = f"{values['artist'] or ''} {values['heading']}".strip()
         return self._page(
             "case.html", filters=filters, query=_query(filters), title=title, place="case",

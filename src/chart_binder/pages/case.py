@@ -60,7 +60,7 @@ class CaseState:
 
 
 def case_values(
-    session: ReviewSession, case: ReviewCase, items: Sequence[QueueItem]
+    session: ReviewSession, case: ReviewCase, item: QueueItem | None, items: Sequence[QueueItem]
 ) -> dict[str, object]:
     """Return the values of the template `case.html`."""
     config, decision = session.config, case.decision
@@ -91,7 +91,7 @@ def case_values(
         "rows": {row.label: row for row in scale.rows} if scale else {},
         "can_accept": case.proposal is not None
         and (case.proposes_only_date or bool(case.proposal.label)),
-        "alike": _alike(items, case),
+        "alike": _alike(items, item),
         "alike_keys": {"album": "f", "reason": "e", "proposal": "g"},
         "fix_at": pages_to_edit(case, verdict),
         "decided_at": local_time(case.record.decided_at_utc),
@@ -158,9 +158,8 @@ def _proposal(case: ReviewCase) -> dict[str, object]:
     }
 
 
-def _alike(items: Sequence[QueueItem], case: ReviewCase) -> list[tuple[str, str, int]]:
+def _alike(items: Sequence[QueueItem], item: QueueItem | None) -> list[tuple[str, str, int]]:
     """Return in what other proposals are like this one, in words, and how many there are."""
-    item = next((item for item in items if item.id == case.record.id), None)
     if item is None or not item.proposal:
         return []
     counts = [(by, sum(1 for _ in alike(items, item, by))) for by in Likeness]

@@ -16,6 +16,7 @@ from chart_binder.errors import CanonError
 from chart_binder.jobs.review_index import ReviewIndex
 from chart_binder.jobs.review_session import ReviewSession
 from chart_binder.pages.app import ReviewPages, make_app
+from chart_binder.pages.html import prepare
 from chart_binder.pages.library import library_routes
 from chart_binder.pages.security import Access
 from chart_binder.wiring import record_lookups
@@ -40,7 +41,7 @@ def serve_review(
     port: int = 0,
     idle_s: float | None = IDLE_S,
 ) -> None:
-    """Serve the review until a signal, or `idle_s` seconds without a request.
+    """Serve the review until a signal, or `idle_s` seconds without a request; `index` has begun.
 
     `announce` gets the address that opens the page, once the server answers. Raises `CanonError` if
     the port cannot be used.
@@ -48,7 +49,7 @@ def serve_review(
     with _listening(port) as listener:
         access = Access(listener.getsockname()[1])
         session = ReviewSession(store, config, record_lookups(config))
-        index.start()
+        prepare("open.html", "case.html", "queue.html")
         app = _Counted(make_app(ReviewPages(session, index, access), library_routes(store)))
         settings = ServerConfig(
             app, log_config=None, access_log=False, lifespan="off", ws="none", http="h11",
