@@ -156,13 +156,13 @@ class TestCommand(Canon):
         assert self.value("Song 2", "original_year") == 1975
 
     def test_review_lists_what_waits_and_takes_what_a_person_says(self) -> None:
-        assert self.run_with_output("canon", "review") == "nothing to look at\n"
+        assert self.run_with_output("canon", "review") == "nothing needs you\n"
         self.run_with_output("canon", "--write")
         shown = self.run_with_output("canon", "review")
         name = f"canon review show '{self.files[8]}'"
         assert f"Song 9\n  undecided: the original release was not found\n  {name}\n" in shown
         assert shown.endswith(
-            "2 to look at\nnext: canon review --interactive, then beet canon --write\n"
+            "2 cases need you\nnext: canon review --interactive, then beet canon --write\n"
         )
         assert "Song 9" not in self.run_with_output("canon", "review", "title:=Song 10")
         from chart_binder.config import RulesConfig

@@ -168,7 +168,8 @@ class CanonPlugin(BeetsPlugin):
             path = str(case.path)
             name = path if path == path_text(path) else case.record.id  # of any bytes
             ui.print_(f"  {canon} review show {shlex.quote(name)}")
-        ui.print_(f"{count or 'nothing'} to look at")
+        needs = counted(count, "case needs", "cases need") if count else "nothing needs"
+        ui.print_(f"{needs} you")
         if count:
             ui.print_(f"next: {canon} review --interactive, then beet canon --write")
 
