@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import TypeAlias
 
 from chart_binder.domain.dates import UNKNOWN, PartialDate
@@ -40,17 +41,18 @@ class TrackTags:
 
 def artifact_of(tags: TrackTags) -> Artifact:
     """Return a file's tags in the form of evidence."""
-    texts = {name: text for name in _TEXT_FIELDS if (text := getattr(tags, name))}
+    texts = {name: text for name, text in zip(_TEXTS, _texts_of(tags), strict=True) if text}
     if tags.isrcs:
         texts["isrc"] = "; ".join(tags.isrcs)
     return Artifact(duration_ms=tags.duration_ms, tags=texts)
 
 
-_TEXT_FIELDS = tuple(
+_TEXTS = tuple(
     field.name
     for field in fields(TrackTags)
     if field.name not in {"duration_ms", "is_compilation", "isrcs"}
 )
+_texts_of = attrgetter(*_TEXTS)
 
 
 @dataclass(frozen=True, slots=True)

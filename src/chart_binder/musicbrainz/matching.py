@@ -508,6 +508,8 @@ _GUESTS = re.compile(r"\b(?:feat(?:uring)?|ft)\b\.?\s*([^)\]）］]*)", re.IGNOR
 
 def same_title(title: str, other: str) -> bool:
     """Whether two titles name the same song and the same part of it."""
+    if title == other:
+        return True
     (part, song), (other_part, other_song) = (
         part_of(without_noise(text[:_MAX_COMPARED])) for text in (title, other)
     )
@@ -517,6 +519,8 @@ def same_title(title: str, other: str) -> bool:
 
 def same_name(name: str, other: str) -> bool:
     """Whether two names belong to one artist, in any order of words (`Utada, Hikaru`)."""
+    if name == other:
+        return True
     names = [
         [word for word in words if word != "the"] or list(words)
         for words in map(words_of, (name, other))

@@ -142,9 +142,13 @@ class MusicBrainzSource:
         home = artist.begin_area_country
         artists = artists_apart(recordings)
         candidates = tuple(
-            replace(candidate_of(hit, client.releases_of(hit.id), home), artist=artists.get(hit.id))
-            for hit in recordings
+            [candidate_of(hit, client.releases_of(hit.id), home) for hit in recordings]
         )
+        if artists:
+            candidates = tuple(
+                replace(candidate, artist=artists.get(candidate.mb_recording_id))
+                for candidate in candidates
+            )
         unread = _unread(matches, candidates, tags)
         not_read = unread
         if matches.untimed and not unread:
@@ -159,6 +163,8 @@ class MusicBrainzSource:
             self.service.dated(provenance, client.oldest_at or 0.0),
             complete=False if unread else None,
         )
+        if self.service.is_local:  # whose texts, ids and dates have the normal form
+            return bundle
         return read_bundle(bundle)  # in normal form, as if it had come from a file
 
     def client(self, bundle: EvidenceBundle | None = None) -> Client:  # noqa: ARG002
@@ -245,7 +251,8 @@ def _artist(client: Client, recording: ws.Recording) -> Artist:
     first = next((credit.artist for credit in recording.credits), None)
     if first is None:
         return Artist()
-    artist = client.artist(first.id)
+    # A credit in an index has the country of the artist; a credit of the web service never has.
+    artist = first if first.country else client.artist(first.id)
     return Artist(
         name=recording.artist_credit_phrase or first.name,
         mb_artist_id=artist.id if artist else first.id,

@@ -74,6 +74,7 @@ class Reader:
         self._secondary = lru_cache(_CACHED)(self._secondary_types)
         self._media = lru_cache(_CACHED)(self._untracked_media)
         self.credit = lru_cache(_CACHED)(self._credit)
+        self._untracked = lru_cache(_CACHED)(self._release)
         self._artists: dict[str, ws.MBArtist] = {}
         self._last_row: tuple[str, RecordingRow | None] = "", None
 
@@ -192,21 +193,17 @@ class Reader:
 
     def releases(self, row_ids: Iterable[int], *, tracks: bool = False) -> tuple[ws.MBRelease, ...]:
         """Return releases, each with its tracks if these are asked for."""
-        rows = ((number, self.execute(_RELEASE, (number,)).fetchone()) for number in row_ids)
-        return tuple(
-            self._release(row, self._tracked_media(number) if tracks else None)
-            for number, row in rows
-            if row
-        )
+        releases = map(self._tracked if tracks else self._untracked, row_ids)
+        return tuple([release for release in releases if release])
 
-    def _release(
-        self,
-        row: tuple[
-            bytes, str | None, int | None, int | None, str | None, str | None, bytes,
-            bytes, str, int, int | None, int, int, str | None,
-        ],
-        media: tuple[ws.Medium, ...] | None,
-    ) -> ws.MBRelease:  # fmt: skip
+    def _tracked(self, row_id: int) -> ws.MBRelease | None:
+        release = self._untracked(row_id)
+        return release and replace(release, medium_list=self._tracked_media(row_id))
+
+    def _release(self, row_id: int) -> ws.MBRelease | None:
+        row = self.execute(_RELEASE, (row_id,)).fetchone()
+        if row is None:
+            return None
         gid, name, credit_id, status, comment, barcode, packed = row[:7]
         group = self.group(row[7:])
         credit = self.credit(row[9] if credit_id is None else credit_id)
@@ -224,7 +221,7 @@ class Reader:
             country=codes[0],
             artist_credit=credit.parts,
             artist_credit_phrase=credit.phrase,
-            medium_list=self._media(info.formats) if media is None else media,
+            medium_list=self._media(info.formats),
             release_event_list=events,
             barcode=barcode,
             label_info_list=tuple([_label(number, label) for number, label in info.labels]),
