@@ -39,6 +39,7 @@ def check_index(path: Path, meter: Meter, sample: int = SAMPLE, seed: int = 0) -
     file = layout.open_index(path)
     try:
         summary = layout.read_summary(file)
+        file.execute("PRAGMA mmap_size = 0")  # pages that are read once need not stay in memory
         meter.begin("check the file's pages")
         rows = file.execute("PRAGMA quick_check(1)").fetchall()
         if rows != [("ok",)]:
