@@ -509,12 +509,12 @@ class _Catalogue:
 
     def _relations(self) -> None:
         dump, chance = self.dump, self.chance
-        for _ in range(len(self.songs) // 3):
+        for _ in range(len(self.songs) // 16):
             work, first = dump.next_id("work"), chance.choice(self.songs)
             dump.put("work", id=work, name=first.title)
             for song in {
                 first.id,
-                *(chance.choice(self.songs).id for _ in range(chance.choice((0, 0, 1)))),
+                *(chance.choice(self.songs).id for _ in range(chance.choice((0, 0, 1, 2, 10)))),
             }:
                 relate(dump, "l_recording_work", 278, song, work)
         for _ in range(len(self.songs) // 50):

@@ -16,6 +16,7 @@ import pytest
 from chart_binder.errors import IndexFileError
 from chart_binder.musicbrainz.index import layout
 from chart_binder.musicbrainz.index.build import BuildOptions, build_index
+from chart_binder.musicbrainz.index.reader import Reader
 from chart_binder.musicbrainz.index.verify import check_index
 from musicbrainz.index.building import DUMP, SilentMeter, build
 
@@ -243,3 +244,28 @@ def test_a_damaged_or_foreign_file_is_no_index(index: Path, tmp_path: Path) -> N
         check_index(tmp_path / "foreign", SilentMeter())
     with pytest.raises(IndexFileError, match="there is no index"):
         check_index(tmp_path / "nothing", SilentMeter())
+
+
+def test_recordings_of_a_release_whose_keys_begin_alike_are_kept_apart(
+    dump: Path, tmp_path: Path
+) -> None:
+    """Media have the upper halves of keys, unless two recordings of the release share one."""
+    tracks = fields_of(dump, "track")
+    first, second = [track for track in tracks if track[3] == tracks[0][3]][:2]
+    gids = {first[2]: gid_like(1), second[2]: gid_like(2)}
+    change(dump, "recording", lambda row: [row[0], gids.get(row[0], row[1]), *row[2:]])
+    build(dump, tmp_path / "out")
+    (medium,) = [row for row in fields_of(dump, "medium") if row[0] == first[3]]
+    (release,) = Reader(tmp_path / "out").releases([int(medium[1])], tracks=True)
+    recordings = [track.recording.id for track in release.tracks if track.recording]
+    assert {*gids.values()} <= {*recordings}
+    assert len(recordings) == len([*release.tracks]) == len({*recordings})
+
+
+def gid_like(number: int) -> str:
+    return f"aaaaaaaa-{number:04}-4aaa-8000-000000000000"
+
+
+def fields_of(dump: Path, table: str) -> list[list[str]]:
+    lines = (dump / "mbdump" / table).read_text(encoding="utf-8").splitlines()
+    return [line.split("\t") for line in lines]

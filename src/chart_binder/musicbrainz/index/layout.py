@@ -8,6 +8,7 @@ with 00 for an unknown part; 0 is no date. Texts that MusicBrainz stores as "" a
 
 import sqlite3
 import struct
+from collections.abc import Iterable
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -104,7 +105,8 @@ class PackedMedium(msgspec.Struct, frozen=True, array_like=True):
     gids: bytes
     """The MBIDs of the tracks, 16 bytes each."""
     recordings: bytes
-    """The keys of their recordings, 8 bytes each (`keys_of`)."""
+    """The upper halves of the keys of their recordings, 4 bytes each; if two recordings of the
+    release have the same, whole keys."""
     positions: tuple[int, ...]
     """The tracks' positions; empty if they are 1, 2, 3 ..."""
     data_tracks: int
@@ -112,6 +114,17 @@ class PackedMedium(msgspec.Struct, frozen=True, array_like=True):
     """The titles that differ from the recording's, by the track's place from 0."""
     credits: dict[int, int]
     """The credits that differ from the recording's, likewise."""
+
+    def key_ranges(self) -> Iterable[tuple[int, int]]:
+        """Return the first and the last key that the recording of each track may have.
+
+        Of the recordings with such a key, only one is on the release.
+        """
+        count = len(self.gids) // 16
+        if len(self.recordings) == 8 * count:
+            return [(key, key) for key in keys_of(self.recordings)]
+        halves = struct.unpack(f">{count}i", self.recordings)
+        return [(half << 32, half << 32 | 0xFFFF_FFFF) for half in halves]
 
 
 class Summary(msgspec.Struct, frozen=True):

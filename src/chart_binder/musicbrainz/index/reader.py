@@ -18,6 +18,7 @@ _CACHED: Final = 4_096
 _RECORDING: Final = """
 SELECT key, rest, name, credit, length, first_date, comment, video, isrcs, releases
 FROM recording WHERE key = ?"""
+_RECORDINGS: Final = _RECORDING.replace("key = ?", "key BETWEEN ? AND ?")
 _RELEASE: Final = """
 SELECT r.gid, r.name, r.credit, r.status, r.comment, r.barcode, r.info,
     g.gid, g.name, g.credit, g.type, g.secondary, g.first_date, g.comment
@@ -299,15 +300,18 @@ class Reader:
 
     def _tracked_media(self, release: int) -> tuple[ws.Medium, ...]:
         row = self.execute("SELECT media FROM media WHERE release = ?", (release,)).fetchone()
-        return tuple(map(self._medium, layout.MEDIA.decode(row[0]))) if row else ()
+        media = layout.MEDIA.decode(row[0]) if row else ()
+        return tuple(self._medium(medium, release) for medium in media)
 
-    def _medium(self, medium: layout.PackedMedium) -> ws.Medium:
-        keys = keys_of(medium.recordings)
+    def _medium(self, medium: layout.PackedMedium, release: int) -> ws.Medium:
+        keys = [*medium.key_ranges()]
         positions = medium.positions or range(1, len(keys) + 1)
         tracks: list[ws.MBTrack] = []
-        for place, (key, position) in enumerate(zip(keys, positions, strict=True)):
+        for place, (key_range, position) in enumerate(zip(keys, positions, strict=True)):
             credit = medium.credits.get(place)
-            recording = next((self.recording(row) for row in self.recording_rows([key])), None)
+            rows = self.execute(_RECORDINGS, key_range)
+            on_release = (row for row in rows if release in ids_of(row[9]))
+            recording = next(map(self.recording, on_release), None)
             parts = recording.artist_credit if recording else ()
             tracks.append(
                 ws.MBTrack(

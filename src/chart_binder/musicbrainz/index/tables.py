@@ -1,11 +1,14 @@
 """Write the tables of an index from the staged dump, each in the order of its key."""
 
 import sqlite3
+import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from msgspec import structs
 
 from chart_binder.musicbrainz.index import layout
 from chart_binder.musicbrainz.index.areas import Areas, collation_key
@@ -288,11 +291,26 @@ def _grouped(rows: Iterable[Row]) -> Iterator[Row]:
     for release_id, *medium in rows:
         if release_id != release:
             if media:
-                yield release, layout.ENCODER.encode(media)
+                yield release, layout.ENCODER.encode(_shortened(media))
             release, media = release_id, []
         media.append(_medium(*medium))
     if media:
-        yield release, layout.ENCODER.encode(media)
+        yield release, layout.ENCODER.encode(_shortened(media))
+
+
+def _shortened(media: list[layout.PackedMedium]) -> list[layout.PackedMedium]:
+    """Return media with the upper halves of keys, if those of the release are unique."""
+    keys = {key for medium in media for key in layout.keys_of(medium.recordings)}
+    if len({key >> 32 for key in keys}) < len(keys):
+        return media
+    return [
+        structs.replace(medium, recordings=_upper_halves(medium.recordings)) for medium in media
+    ]
+
+
+def _upper_halves(keys: bytes) -> bytes:
+    count = len(keys) // 4
+    return struct.pack(f">{count // 2}I", *struct.unpack(f">{count}I", keys)[::2])
 
 
 def _medium(

@@ -83,7 +83,9 @@ def _problems(file: sqlite3.Connection, key: int) -> Iterator[str]:
     for release in layout.ids_of(releases):
         packed, info, status = _release(file, release)
         if not any(
-            key in layout.keys_of(medium.recordings) for medium in layout.MEDIA.decode(packed)
+            first <= key <= last
+            for medium in layout.MEDIA.decode(packed)
+            for first, last in medium.key_ranges()
         ):
             yield f"{recording} is not on its release {release}"
         if not status:
