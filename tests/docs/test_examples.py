@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import tomli
+import yaml
 
 from chart_binder import plugins
 from chart_binder.config import Config, LLMConfig, PromptConfig, RulesConfig
@@ -98,13 +99,26 @@ def test_the_bundle_of_the_docs_is_one() -> None:
         assert [key for key in kind.__struct_fields__ if f'"{key}"' not in document] == []
 
 
-def test_the_model_servers_lines_are_configuration() -> None:
-    [docker], [options] = (blocks(name, "toml") for name in ("docs/models.md", "docs/servers.md"))
+def test_the_compose_file_serves_what_canon_asks_by_default() -> None:
+    compose, settings = map(yaml.safe_load, blocks("docs/models.md", "yaml"))
+    ollama, searxng = (compose["services"][name] for name in ("ollama", "searxng"))
+    ports = [service["ports"] for service in (ollama, searxng)]
+    assert ports == [["127.0.0.1:11434:11434"], ["127.0.0.1:8888:8080"]]
     default = LLMConfig()
-    in_docker = Config.model_validate(tomli.loads(docker)).llm
-    assert in_docker == default.model_copy(update={"enabled": True})
-    published = re.findall(r'"(127\.0\.0\.1:\d+):\d+"', blocks("docs/models.md", "yaml")[0])
-    assert [f"http://{each}" for each in published] == [default.base_url, default.searxng.url]
+    addresses = [f"http://{port.rpartition(':')[0]}" for (port,) in ports]
+    assert addresses == [default.base_url, default.searxng.url]
+    (mounted,) = searxng["volumes"]
+    folder = mounted.partition(":")[0].removeprefix("./")
+    assert f"Save this as `{folder}/settings.yml`" in page("docs/models.md")
+    assert {volume.partition(":")[0] for volume in ollama["volumes"]} == set(compose["volumes"])
+    assert "json" in settings["search"]["formats"]
+    assert settings["server"]["limiter"] is False
+    assert settings["server"]["secret_key"]
+    assert f"ollama pull {default.model_id} " in blocks("docs/models.md", "sh")[0]
+
+
+def test_the_model_servers_lines_are_configuration() -> None:
+    [options] = blocks("docs/servers.md", "toml")
     assert Config.model_validate(tomli.loads(options)).llm.extra_body == {"top_k": 20}
     table = page("docs/models.md").partition("## Other servers")[2].partition("## ")[0]
     rows = re.findall(r"^\|.*\|(.*)\|$", table, re.MULTILINE)
