@@ -145,6 +145,7 @@ def test_everything_works_by_keys_alone(
     page.keyboard.type("7.flac")
     page.keyboard.press("Enter")
     page.wait_for_selector('#count:has-text("1 case")')
+    page.wait_for_load_state()
     page.keyboard.press("q")
     page.wait_for_selector("h1:focus")
 
