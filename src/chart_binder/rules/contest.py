@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import date
+from functools import cached_property
+from operator import attrgetter
 
 import msgspec
 from msgspec.structs import replace
@@ -11,6 +13,7 @@ from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, Answer
 from chart_binder.domain.evidence import Artist, EvidenceBundle, RecordingCandidate
 from chart_binder.domain.media import is_too_early
 from chart_binder.rules.candidates import (
+    SPAN,
     Candidate,
     Role,
     candidates_in,
@@ -47,7 +50,7 @@ class EarlyCompilation(msgspec.Struct, frozen=True, eq=False):
     """Whether it is certain that the recording did not first come out on a work."""
 
 
-class Contest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Contest(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """The candidates for one recording, sorted into groups that the rules use."""
 
     candidates: Sequence[Candidate]
@@ -70,6 +73,15 @@ class Contest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     bundle: EvidenceBundle
     """The evidence without recordings; its `siblings` is `looked_up` only if none was found."""
     settings: RulesConfig
+
+    @cached_property
+    def first_listed(self) -> Candidate | None:
+        """The earliest official record that has a date."""
+        listed = [record for record in self.candidates if record.first > FIRST_DAY]
+        listed = [record for record in listed if record.counts]
+        earliest = min(map(SPAN, listed), default=None)
+        same = (record for record in listed if SPAN(record) == earliest)
+        return min(same, key=attrgetter("name"), default=None)
 
     @property
     def artist(self) -> Artist:

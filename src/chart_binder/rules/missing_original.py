@@ -16,7 +16,6 @@ from chart_binder.rules.signs import (
     PROMO_DAYS,
     are_remasters,
     early_assignment,
-    first_listed,
     is_explained,
     isrc_year,
     only_gathers,
@@ -42,7 +41,7 @@ def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[
     is_any_hint = any(take.first_release_date or take.isrcs for take in contest.recordings)
     if not is_any_hint and not any(candidate.unofficial for candidate in contest.candidates):
         return ()
-    first = first_listed(contest)
+    first = contest.first_listed
     if first is None:
         return ()
     is_its_own = len(possible) == 1 and possible[0].id == first.id
@@ -157,7 +156,7 @@ def needs_siblings(bundle: EvidenceBundle, verdict: Verdict, settings: RulesConf
     chosen = next((group for group in contest.candidates if group.id == verdict.crg), None)
     if chosen is None or verdict.crg_rule in _FINAL:
         return False
-    first = first_listed(contest) or chosen
+    first = contest.first_listed or chosen
     return _may_be_later(chosen, verdict.rr, contest) or _is_anything_before(first, contest)
 
 

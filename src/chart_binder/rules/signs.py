@@ -8,14 +8,13 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import lru_cache
-from operator import attrgetter
 
 from chart_binder.domain.dates import FIRST_DAY, PartialDate, same_day
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
 from chart_binder.domain.media import is_before_its_time
 from chart_binder.domain.remarks import set_off
 from chart_binder.domain.vocabulary import isrc
-from chart_binder.rules.candidates import SPAN, Candidate, Role
+from chart_binder.rules.candidates import Candidate, Role
 from chart_binder.rules.contest import Contest
 
 PROMO_DAYS = 60
@@ -29,14 +28,6 @@ YEAR = re.compile(
 )
 """A year, alone or in a date, but not part of a longer number or a catalogue number."""
 _REMASTER = re.compile(r"\bre-?master|リマスター", re.IGNORECASE)
-_NAME = attrgetter("name")
-
-
-def first_listed(contest: Contest) -> Candidate | None:
-    """Return the earliest official record that has a date."""
-    listed = [record for record in contest.candidates if record.first > FIRST_DAY and record.counts]
-    earliest = min(map(SPAN, listed), default=None)
-    return min((record for record in listed if SPAN(record) == earliest), key=_NAME, default=None)
 
 
 def is_explained(hint: PartialDate, contest: Contest) -> bool:
@@ -81,7 +72,7 @@ def telling_copies(contest: Contest, until: int) -> Iterator[tuple[Candidate, Re
             if not FIRST_DAY < when.first < until:
                 continue
             if copy.standing == "Promotion":
-                record = candidate if candidate.official else first_listed(contest)
+                record = candidate if candidate.official else contest.first_listed
                 if not (record and _is_shortly_before(when, record)):
                     yield candidate, copy
             elif copy.standing == "Bootleg" and not has_no_sibling:
