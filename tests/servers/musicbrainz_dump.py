@@ -390,6 +390,7 @@ class MusicBrainzDumpStandIn(MusicBrainzStandIn):
         self.rows = Rows(folder)
         self.facts = Facts(self.rows)
         self.xml = Xml(self.facts)
+        self._searched: list[tuple[Fields, Row]] = []
         self.merged = {
             row["gid"]: current["gid"]
             for table in ("artist", "recording", "release", "release_group")
@@ -470,8 +471,10 @@ class MusicBrainzDumpStandIn(MusicBrainzStandIn):
     def _search(self, root: str, query: Mapping[str, str]) -> ET.Element | None:
         if root != "recording":
             return None
-        by_id = sorted(self.rows.all("recording"), key=lambda row: row["gid"])
-        found = search(query["query"], ((self._fields(row), row) for row in by_id))
+        if not self._searched:
+            by_id = sorted(self.rows.all("recording"), key=lambda row: row["gid"])
+            self._searched = [(self._fields(row), row) for row in by_id]
+        found = search(query["query"], self._searched)
         offset, limit = page_of(query)
         hits = []
         for score, row in found[offset : offset + limit]:

@@ -2,7 +2,8 @@
 
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from datetime import UTC, datetime
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -52,7 +53,7 @@ class ArtistCredit(NamedTuple):
 class Reader:
     """Reads one index in one thread. A file that replaces the index later is not seen.
 
-    Methods raise `sqlite3.Error`, and other errors if the file is damaged.
+    Methods raise `sqlite3.Error`, and other errors if the file is damaged: see `service.DAMAGE`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -60,8 +61,7 @@ class Reader:
         connection = layout.open_index(path)
         weakref.finalize(self, connection.close)
         self.execute = connection.execute
-        self.summary = layout.read_summary(connection)
-        self.dumped_at = self.summary.dumped_at.timestamp()
+        self.meta: dict[str, str | int] = dict(self.execute("SELECT name, value FROM meta"))
         words: dict[str, dict[int, str]] = {kind: {} for kind in layout.WORD_KINDS}
         for kind, number, name in self.execute("SELECT kind, id, name FROM word"):
             words[kind][number] = name
@@ -78,6 +78,12 @@ class Reader:
         self._untracked = lru_cache(_CACHED)(self._release)
         self._artists: dict[str, ws.MBArtist] = {}
         self._last_row: tuple[str, RecordingRow | None] = "", None
+
+    @cached_property
+    def dumped_at(self) -> float:
+        """When the dump was made, in seconds since the epoch."""
+        moment = datetime.fromisoformat(str(self.meta["timestamp"])[:19])
+        return moment.replace(tzinfo=UTC).timestamp()
 
     def row_id(self, kind: int, mbid: str) -> int | None:
         """Return the row id of an artist, release group or release, or the key of a merged id."""

@@ -98,7 +98,7 @@ def _keys_alike(reader: Reader, query: ws.SearchLoosely) -> dict[int, None]:
     by_name = artists(reader, query.artist, query.credit, loosely=True)
     if keys := _titles_alike(reader, by_name, query.title):
         return keys
-    by_name = _artists_alike(reader, query.artist)
+    by_name = _artists_alike(reader, query.artist) | _artists_alike(reader, query.credit)
     keys = _keys(reader, by_name, {title_hash(query.title)})
     return keys or _titles_alike(reader, by_name, query.title)
 
