@@ -52,7 +52,7 @@ def test_doctor_shows_the_index(canon: Canon, home: Path) -> None:
     name = "ok musicbrainz the index of 20"
     index_in(home)
     alone = {"CANON_MUSICBRAINZ__SOURCE": "index"}
-    canon("doctor", **UNUSED, **alone).must_end(0, name, "(0 days old)")
+    canon("doctor", **UNUSED, **alone).must_end(0, name, "0 days old")
     lacks = "127.0.0.1:9: no connection (Connection refused)"
     canon("doctor", **UNUSED).must_end(0, "warning musicbrainz the index of 20", lacks)
     canon("doctor", "--offline").must_end(0, name)

@@ -59,7 +59,7 @@ def build(
 ) -> None:
     """Build an index from DUMP: mbdump.tar.bz2, or a folder of its unpacked tables.
 
-    This needs the extra `index` (DuckDB), and disk space of about three times the tables. The new
+    This needs the extra `index` (DuckDB), and disk space of about twice the tables. The new
     index replaces the old one only after it has been checked.
 
     Exit status: 0 success, 1 the dump is damaged or there is too little room, 2 an option is not

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from chart_binder.domain.records import YEAR, local_time
-from chart_binder.domain.verdict import Verdict
+from chart_binder.domain.verdict import Open, Verdict
 from chart_binder.files import path_text
 from chart_binder.jobs import wording
 from chart_binder.jobs.decision import State
@@ -84,6 +84,7 @@ def case_values(
         "has_audio": not case.is_gone and media_type(case.path) is not None,
         "first": wording.first_release_text(first) if first else None,
         "doubt": first.because if first and not first.year_certain else None,
+        "question": _question(case, verdict) if is_open and not lapsed else None,
         "need": need_text(case, verdict, config, lapsed=lapsed) if is_open else None,
         "shown": [view for view in views if view.key or view.row.is_proposed],
         "hidden": [view for view in views if not (view.key or view.row.is_proposed)],
@@ -98,6 +99,14 @@ def case_values(
         **_state(session, case),
         **_proposal(case),
     }
+
+
+def _question(case: ReviewCase, verdict: Verdict | None) -> str | None:
+    """Return the first open question about the record in a sentence, if there is one."""
+    is_about_record = not (case.damage or case.decision.failure or case.proposes_only_date)
+    if is_about_record and isinstance(verdict, Open) and verdict.questions:
+        return wording.question_text(verdict.questions[0])
+    return None
 
 
 def _tag(case: ReviewCase, name: str) -> str | None:

@@ -23,12 +23,17 @@ from chart_binder.musicbrainz.index.workspace import Workspace, available_memory
 MEMORY_MB: Final = 4_000
 """How much memory a build uses at most, unless another amount is named."""
 LEAST_MEMORY_MB: Final = 500
-_DUCKDB_SHARE: Final = 0.6
-"""DuckDB exceeds its limit a little, and Python needs some memory beside it."""
+_OTHER_MB: Final = 300
+_PROCESS_MB: Final = 70
+_DUCKDB_SHARE: Final = 0.85
+"""What Python takes, and each process that hashes; DuckDB exceeds its limit a little."""
+_LEAST_DUCKDB_MB: Final = 200
 _UNPACKED: Final = 3.0
-_STAGED: Final = 1.6
-_INDEX: Final = 0.5
-"""Bytes per byte of an archive, and staged bytes and bytes of an index per byte of the tables."""
+_STAGED: Final = 1.0
+_INDEX: Final = 1.0
+"""Bytes of tables per byte of an archive; per byte of tables, staged bytes, and bytes of an index,
+of which there are two while the second is packed.
+"""
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,8 @@ def build_index(source: Path, options: BuildOptions, meter: Meter) -> layout.Sum
 def _build(
     dump: Dump, path: Path, workspace: Workspace, options: BuildOptions, meter: Meter
 ) -> layout.Summary:
-    limit_mb = round(options.memory_mb * _DUCKDB_SHARE)
+    left_mb = options.memory_mb - _OTHER_MB - _PROCESS_MB * options.jobs
+    limit_mb = max(_LEAST_DUCKDB_MB, round(left_mb * _DUCKDB_SHARE))
     folder = workspace.temporary
     with closing(staging.open_staging(folder, limit_mb, options.jobs)) as staged:
         is_unpacked = folder in next(iter(dump.tables.values())).parents

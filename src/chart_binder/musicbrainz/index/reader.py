@@ -2,8 +2,7 @@
 
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -53,7 +52,7 @@ class ArtistCredit(NamedTuple):
 class Reader:
     """Reads one index in one thread. A file that replaces the index later is not seen.
 
-    Methods raise `sqlite3.Error`, and other errors if the file is damaged: see `service.DAMAGE`.
+    Methods raise `sqlite3.Error`, and other errors if the file is damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -61,7 +60,8 @@ class Reader:
         connection = layout.open_index(path)
         weakref.finalize(self, connection.close)
         self.execute = connection.execute
-        self.meta: dict[str, str | int] = dict(self.execute("SELECT name, value FROM meta"))
+        self.summary = layout.read_summary(connection)
+        self.dumped_at = self.summary.dumped_at.timestamp()
         words: dict[str, dict[int, str]] = {kind: {} for kind in layout.WORD_KINDS}
         for kind, number, name in self.execute("SELECT kind, id, name FROM word"):
             words[kind][number] = name
@@ -78,12 +78,6 @@ class Reader:
         self._untracked = lru_cache(_CACHED)(self._release)
         self._artists: dict[str, ws.MBArtist] = {}
         self._last_row: tuple[str, RecordingRow | None] = "", None
-
-    @cached_property
-    def dumped_at(self) -> float:
-        """When the dump was made, in seconds since the epoch."""
-        moment = datetime.fromisoformat(str(self.meta["timestamp"])[:19])
-        return moment.replace(tzinfo=UTC).timestamp()
 
     def row_id(self, kind: int, mbid: str) -> int | None:
         """Return the row id of an artist, release group or release, or the key of a merged id."""

@@ -26,7 +26,6 @@ _DAMAGE: Final = (
     sqlite3.Error, struct.error, msgspec.MsgspecError, ValueError, LookupError, TypeError,
 )  # fmt: skip
 """Raised if the file is damaged."""
-_DAY_S: Final = 86_400
 
 
 class IndexService:
@@ -59,9 +58,9 @@ class IndexService:
         return f"the index of {_text(self._reader.dumped_at)[:10]}"
 
     @property
-    def age_days(self) -> int:
+    def age_days(self) -> float:
         """The number of days since the dump was made."""
-        return int((self.now() - self._reader.dumped_at) // _DAY_S)
+        return self._reader.summary.age_days(datetime.fromtimestamp(self.now(), UTC))
 
     def fetch(self, query: ServiceQuery) -> Answer:
         """Return the response to a query, or raise `LookupFailedError` if the file is damaged."""
@@ -98,8 +97,8 @@ class IndexService:
         return LookupFailedError(f"the look-up in {self.host} failed: {problem}")
 
     def check(self) -> ServiceHealth:
-        """Return the state of the index, which can be read, with its age."""
-        return ServiceHealth(f"{self.host} ({self.age_days} days old)", is_reachable=True)
+        """Return the state of the index, which can be read."""
+        return ServiceHealth(self.host, is_reachable=True)
 
 
 @lru_cache
