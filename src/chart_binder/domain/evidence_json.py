@@ -140,7 +140,7 @@ def _encoded(facts: dict[str, Any]) -> bytes:
 
 def _canonical_recording(recording: RecordingCandidate) -> bytes:
     facts = asdict(recording) | {
-        "isrcs": _ordered(isrc(code) for code in recording.isrcs or ()),
+        "isrcs": _ordered(map(isrc, recording.isrcs)) if recording.isrcs else [],
         "flags": recording.intent,
         "rg_candidates": _in_order(map(_canonical_group, recording.groups)),
     }
@@ -151,9 +151,10 @@ def _canonical_group(group: ReleaseGroup) -> bytes:
     facts = asdict(group)
     facts["primary_type"], facts["secondary_types"] = group.types
     facts["labels"] = _ordered(group.labels) if group.labels else []
-    codes = map(country_code, group.countries) if group.countries else ()
-    facts["artist_ids"] = _ordered(map(bare_id, group.artist_ids or ())) or None
-    facts["countries"] = _ordered(code for code in codes if code)
+    ids = group.artist_ids
+    facts["artist_ids"] = (_ordered(map(bare_id, ids)) or None) if ids else None
+    countries = group.countries
+    facts["countries"] = _ordered(filter(None, map(country_code, countries))) if countries else []
     facts["releases"] = _in_order(map(_canonical_release, group.editions))
     return _encoded(facts)
 
@@ -181,7 +182,7 @@ def _in_order(values: Iterable[bytes]) -> msgspec.Raw:
 
 
 def _ordered(words: Iterable[str]) -> list[str]:
-    return sorted(set(filter(non_blank, words)))
+    return sorted({word for word in words if word and not word.isspace()})
 
 
 # Normal form: no blank texts, ids as MusicBrainz writes them, dates as short as possible, no

@@ -17,8 +17,8 @@ KINDS = (
     "live", "remix", "demo", "edit", "acoustic", "mono", "instrumental", "re-recorded",
 )  # fmt: skip
 """The kinds of performance or mix that a recording can be."""
-_NO_VERSION = frozenset({"mix", "cut", "wording"})
-"""Sets of words that tell mixes and cuts of one performance apart."""
+_CUTS = {"edit", *(name for name, row in VERSIONS.items() if row.of in {"mix", "cut", "wording"})}
+"""Words that tell mixes and cuts of one performance apart."""
 _EMPTY: frozenset[str] = frozenset()
 
 
@@ -136,8 +136,7 @@ def words_by_set(words: frozenset[str]) -> dict[str, frozenset[str]]:
 
 def _of_performance(words: set[str]) -> frozenset[str]:
     """Return the words without those that tell mixes and cuts of one performance apart."""
-    cuts = {name for name, row in VERSIONS.items() if row.of in _NO_VERSION}
-    return frozenset(words - cuts - {"edit"})
+    return frozenset(words - _CUTS)
 
 
 # Names of words.

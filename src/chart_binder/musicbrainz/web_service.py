@@ -239,7 +239,7 @@ class UnreadableError(Exception):
     """A response is not MusicBrainz' XML; the message says what is wrong."""
 
 
-class _Element(msgspec.Struct, frozen=True, rename="kebab"):
+class _Element(msgspec.Struct, frozen=True, gc=False, rename="kebab"):
     """An element of MusicBrainz' XML (github.com/metabrainz/mmd-schema); numbers are text."""
 
 
