@@ -295,8 +295,8 @@ def _decompressed(archive: Path, jobs: int) -> Iterator[tuple[IO[bytes], Callabl
             return
         call = [program, "--decompress", "--stdout", f"-n{jobs}"]
         with subprocess.Popen(  # noqa: S603 (a program of the system, without a shell)
-            call, stdin=raw, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as process:
+            call, stdin=raw, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0
+        ) as process:  # in a group of its own, so that Ctrl-C ends canon and not the archive
             try:
                 yield cast("IO[bytes]", _Output(process)), lambda: raw.seek(0, 1)
             finally:
