@@ -2,6 +2,8 @@
 
 import bz2
 import io
+import os
+import random
 import re
 import shutil
 import sqlite3
@@ -18,6 +20,7 @@ from chart_binder.musicbrainz.index import layout
 from chart_binder.musicbrainz.index.build import BuildOptions, build_index
 from chart_binder.musicbrainz.index.reader import Reader
 from chart_binder.musicbrainz.index.verify import check_index
+from make_dump import write_dump
 from musicbrainz.index.building import DUMP, SilentMeter, build
 
 NOTES = ("TIMESTAMP", "COPYING", "REPLICATION_SEQUENCE", "SCHEMA_SEQUENCE")
@@ -144,13 +147,13 @@ def test_other_schemas_are_refused_by_number(dump: Path, tmp_path: Path) -> None
     assert "SCHEMA_SEQUENCE' cannot be read (No such file" in refusal(dump, tmp_path / "out")
 
 
-def archive(path: Path) -> Path:
-    """Write the small dump as an archive, its members in the order of a real one."""
-    names = [*NOTES, *sorted(f"mbdump/{table.name}" for table in (DUMP / "mbdump").iterdir())]
+def archive(path: Path, dump: Path = DUMP) -> Path:
+    """Write a dump as an archive, its members in the order of a real one."""
+    names = [*NOTES, *sorted(f"mbdump/{table.name}" for table in (dump / "mbdump").iterdir())]
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w") as tar:
         for name in names:
-            tar.add(DUMP / name, name)
+            tar.add(dump / name, name)
     path.write_bytes(bz2.compress(content.getvalue(), 1))
     return path
 
@@ -169,6 +172,14 @@ def test_an_archive_makes_the_same_index(
     assert rows_of(tmp_path / "out") == rows_of(index)
     (tmp_path / "SHA256SUMS").write_text(f"{'0' * 64} *mbdump.tar.bz2\n")
     assert "is damaged: its sha256 is" in refusal(source, tmp_path / "out")
+
+
+def test_an_archive_is_left_after_the_last_table_that_is_needed(tmp_path: Path) -> None:
+    dump = write_dump(tmp_path / "dump", 3_000)
+    (dump / "mbdump" / "work_alias").write_bytes(random.Random(1).randbytes(1_500_000))
+    source = archive(tmp_path / "mbdump.tar.bz2", dump)
+    os.truncate(source, source.stat().st_size - 100_000)
+    assert build(source, tmp_path / "out").absent == ()
 
 
 @pytest.mark.parametrize("has_lbzip2", [True, False])
