@@ -277,14 +277,14 @@ def test_a_page_of_another_port_changes_nothing(
     page = opened(server)
     case = page.url
     attack = f"""<script>
-        const body = '{{"action": "keep"}}';
+        const body = '{{"verdict": {{"action": "keep"}}}}';
         for (const type of ["text/plain", "application/json"])
           fetch("{case}/verdict", {{method: "POST", credentials: "include", body,
             headers: {{"Content-Type": type}}, mode: type[0] == "t" ? "no-cors" : "cors"}})
             .catch(() => 0);
         </script><iframe src="{case}"></iframe><img src="{case}">
         <form id="f" method="POST" enctype="text/plain" action="{case}/verdict">
-        <input name='{{"action": "keep", "x": "' value='"}}'></form>"""
+        <input name='{{"verdict": {{"action": "keep"}}, "x": "' value='"}}'></form>"""
     with Pages({"/attack": attack}) as evil:
         foreign = page.context.new_page()
         foreign.goto(f"{evil.url}/attack")

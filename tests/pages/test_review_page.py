@@ -24,7 +24,12 @@ LIMIT = 100_000
 
 
 def give(page: Page, case: str, action: str, **body: object) -> Any:
-    return page.post(f"/case/{case}/verdict", {"action": action, **body}).json
+    """Give a verdict as the script does: `filters` and `is_sure` are not part of it."""
+    change: dict[str, object] = {
+        name: body.pop(name) for name in ("filters", "is_sure") if name in body
+    }
+    change |= {"verdict": {"action": action, **body}}
+    return page.post(f"/case/{case}/verdict", change).json
 
 
 def listed(canon: Canon) -> list[str]:
@@ -175,7 +180,7 @@ def test_a_case_that_was_settled_meanwhile_is_refused(
     page, other = serve().open(), serve().open()
     first, second, third, fourth = page.ids()
     give(other, first, "accept")
-    refused = page.post(f"/case/{first}/verdict", {"action": "keep"})
+    refused = page.post(f"/case/{first}/verdict", {"verdict": {"action": "keep"}})
     assert (refused.status, refused.json["settled"]) == (409, True)
     assert refused.json["problem"].startswith("a person said accept at ")
     canon("review", "choose", files[1], "C1").must_end(0)

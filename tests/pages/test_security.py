@@ -16,7 +16,7 @@ from pages.conftest import Answer, Page, Serve
 from servers.musicbrainz import MusicBrainzStandIn
 
 Waiting = Callable[..., list[Path]]
-KEEP = {"action": "keep"}
+KEEP = {"verdict": {"action": "keep"}}
 
 
 def waits(page: Page) -> int:
@@ -127,8 +127,9 @@ def test_other_methods_change_nothing(page: Page) -> None:
 
 
 BODIES = [
-    (b"", 400), (b"{", 400), (b"[]", 400), (b'{"action": "delete"}', 400), (b"\xff", 400),
-    (b'{"action": "keep", "text": 5}', 400), (b"[" * 9_000, 400), (b" " * 16_385, 413),
+    (b"", 400), (b"{", 400), (b"[]", 400), (b'{"verdict": {"action": "delete"}}', 400),
+    (b"\xff", 400), (b'{"verdict": {"action": "keep", "text": 5}}', 400), (b"[" * 9_000, 400),
+    (b" " * 16_385, 413),
 ]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """The pages of a review: one case, the queue, a model's run; and the requests that change it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -9,11 +10,12 @@ from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from chart_binder.errors import CanonError, StoreError, counted
-from chart_binder.files import decode_json
+from chart_binder.files import convert_json, decode_json
 from chart_binder.jobs.choices import FORCE_HINT
 from chart_binder.jobs.overrides import ContradictionError, SeveralRecordingsError
 from chart_binder.jobs.review import QUEUED
@@ -30,12 +32,11 @@ from chart_binder.jobs.review_session import (
     ConfirmationNeededError,
     Likeness,
     ReviewSession,
-    SessionVerdict,
     SettledMeanwhileError,
     alike,
     reviewed,
 )
-from chart_binder.jobs.review_verdicts import PersonVerdict, VerdictAction
+from chart_binder.jobs.review_verdicts import PersonVerdict
 from chart_binder.jobs.transcripts import stored_recording
 from chart_binder.pages.audio import audio_response
 from chart_binder.pages.case import case_values
@@ -44,13 +45,9 @@ from chart_binder.pages.run import run_page
 from chart_binder.pages.security import MAX_BODY, NO_MORE, TOO_LONG, Access, RequestGuard
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
     from starlette.types import ASGIApp
 
-_PER_PAGE = 100
-_DIGITS = 7
-_EXAMPLES = 8
-_REVIEWED = 200
+_PER_PAGE, _DIGITS, _EXAMPLES, _REVIEWED = 100, 7, 8, 200
 _STATIC = {
     "style.css": "text/css; charset=utf-8",
     "review.css": "text/css; charset=utf-8",
@@ -59,30 +56,18 @@ _STATIC = {
 }
 
 
-class _VerdictBody(msgspec.Struct, frozen=True):
-    """The body of a verdict; `filters` is the query of the page, to find the next case."""
+class _Change(msgspec.Struct, frozen=True):
+    """The body of a change: a verdict, the likeness of `count` proposals, or the `id` to undo.
 
-    action: VerdictAction
-    text: str = ""
-    reason: str = ""
-    recording: str | None = None
+    `filters` are those of the page, to find the next case.
+    """
+
+    verdict: PersonVerdict | None = None
     is_sure: bool = False
-    replaces: bool = False
-    filters: QueueFilter = QueueFilter()
-
-
-class _AlikeBody(msgspec.Struct, frozen=True):
-    """The body of a bulk acceptance, with the number of cases that the person saw."""
-
-    by: Likeness
-    count: int
-    filters: QueueFilter = QueueFilter()
-
-
-class _UndoBody(msgspec.Struct, frozen=True):
-    """The body of an undo; without `id` the last verdict is taken back."""
-
+    by: Likeness | None = None
+    count: int = 0
     id: str | None = None
+    filters: QueueFilter = QueueFilter()
 
 
 class _Place(NamedTuple):
@@ -92,6 +77,20 @@ class _Place(NamedTuple):
     total: int
     previous: str | None
     following: str | None
+
+
+def _changing(
+    change_it: "Callable[[ReviewPages, str, _Change], Response]",
+) -> "Callable[[ReviewPages, Request], Awaitable[Response]]":
+    """Return a handler that reads the body of a change, and makes the change in a thread."""
+
+    @wraps(change_it)
+    async def handle(pages: "ReviewPages", request: Request) -> Response:
+        change = await _read(request)
+        decision_id = request.path_params.get("id", "")
+        return await run_in_threadpool(_answer, partial(change_it, pages, decision_id, change))
+
+    return handle
 
 
 class ReviewPages:
@@ -104,146 +103,117 @@ class ReviewPages:
 
     def routes(self) -> list[Route]:
         """Return the routes of the review."""
-        post = ["POST"]
-        return [
-            Route("/open", self.open),
-            Route("/", self.first_case),
-            Route("/queue", self.queue),
-            Route("/case/{id}", self.case),
-            Route("/case/{id}/verdict", self.verdict, methods=post),
-            Route("/case/{id}/alike/{by}", self.alike),
-            Route("/case/{id}/alike", self.accept_alike, methods=post),
-            Route("/undo", self.undo, methods=post),
-            Route("/run/{id}", self.run),
-            Route("/audio/{id}", self.audio),
-            Route("/static/{name}", self.static),
-        ]
+        reading = {
+            "/open": self.open, "/": self.first_case, "/queue": self.queue,
+            "/case/{id}": self.case, "/case/{id}/alike/{by}": self.alike, "/run/{id}": self.run,
+            "/audio/{id}": self.audio, "/static/{name}": self.static,
+        }  # fmt: skip
+        changing = {
+            "/case/{id}/verdict": self.verdict, "/case/{id}/alike": self.accept_alike,
+            "/undo": self.undo,
+        }  # fmt: skip
+        changes = [Route(path, handler, methods=["POST"]) for path, handler in changing.items()]
+        return [*(Route(path, handler) for path, handler in reading.items()), *changes]
 
-    def open(self, request: "Request") -> Response:
-        """Give the browser that opens the page its cookie."""
+    async def open(self, request: Request) -> Response:
+        """Give the browser that opens the page its cookie; no two requests run at once here."""
         return self.access.open(request.query_params.get("token", ""))
 
-    def first_case(self, request: "Request") -> Response:
+    def first_case(self, request: Request) -> Response:
         """Lead to the first case that waits."""
         del request
-        waiting = (item for item in self.index.first() if item.id not in self.session.done)
-        item = next(waiting, None)
-        return RedirectResponse(f"/case/{item.id}" if item else "/queue", 303)
+        waiting = (item.id for item in self.index.first() if item.id not in self.session.done)
+        first = next(waiting, None)
+        return RedirectResponse(f"/case/{first}" if first else "/queue", 303)
 
-    def queue(self, request: "Request") -> Response:
+    def queue(self, request: Request) -> Response:
         """Show the cases that wait, or those of a filter."""
-        filters = _filters(request)
-        items, done = self._shown(filters), self.session.done
-        number = request.query_params.get("page", "")
+        filters, number = _filters(request), request.query_params.get("page", "")
+        items = self._shown(filters)
         page = int(number) if number.isdecimal() and len(number) < _DIGITS else 1
-        begin = (page - 1) * _PER_PAGE
-        pages = [number for number in (page - 1, page + 1)
-                 if 0 < number <= -(-len(items) // _PER_PAGE)]  # fmt: skip
-        earlier = [*reviewed(self.session.store, _REVIEWED)] if filters.state == DONE else []
+        last = -(-len(items) // _PER_PAGE)
+        others = [other for other in (page - 1, page + 1) if 0 < other <= last]
+        is_done = filters.state == DONE
         values = {
-            "items": items[begin : begin + _PER_PAGE], "count": len(items), "page": page,
-            "pages": [(number, _url("/queue", filters, page=str(number))) for number in pages],
-            "filters": filters, "query": _query(filters), "done": done, "reasons": REASONS,
-            "confidences": CONFIDENCES, "sorts": SORTS,
+            "items": items[(page - 1) * _PER_PAGE : page * _PER_PAGE], "count": len(items),
+            "files": sum(item.files for item in items), "done": self.session.done,
+            "pages": [(other, _url("/queue", filters, page=str(other))) for other in others],
+            "reasons": REASONS, "confidences": CONFIDENCES, "sorts": SORTS,
             "state_names": [*zip(QUEUED, QUEUED, strict=True), (DONE, "reviewed")],
-            "problems": self.index.problems, "reviewed": earlier,
-            "files": sum(item.files for item in items),
+            "reviewed": [*reviewed(self.session.store, _REVIEWED)] if is_done else [],
+            "problems": self.index.problems,
         }  # fmt: skip
-        return self._page("queue.html", title="Queue", place="queue", **values)
+        return self._page("queue.html", filters, title="Queue", place="queue", **values)
 
-    def case(self, request: "Request") -> Response:
+    def case(self, request: Request) -> Response:
         """Show one case, in the order of the filters in the address."""
-        filters = _filters(request)
-        item = self.index.item(request.path_params["id"])
-        case = self.session.case(request.path_params["id"], item.files if item else None)
-        place = self._place(case.record.id, filters)
+        filters, decision_id = _filters(request), request.path_params["id"]
+        item = self.index.item(decision_id)
+        case = self.session.case(decision_id, item.files if item else None)
         values = case_values(self.session, case, item, self.index.items)
         title = f"{values['artist'] or ''} {values['heading']}".strip()
-        return self._page(
-            "case.html", filters=filters, query=_query(filters), title=title, place="case",
-            at=place, **values,
-        )  # fmt: skip
+        at = self._place(decision_id, filters)
+        return self._page("case.html", filters, title=title, place="case", at=at, **values)
 
-    async def verdict(self, request: "Request") -> Response:
+    @_changing
+    def verdict(self, decision_id: str, change: _Change) -> Response:
         """Save a verdict, and lead to the next case."""
-        body = await _read(request, _VerdictBody)
-        decision_id = request.path_params["id"]
-        verdict = PersonVerdict(body.action, body.text, body.reason, body.recording, body.replaces)
+        if change.verdict is None:
+            raise CanonError("this request has no verdict")
+        following = self._place(decision_id, change.filters).following
+        result = self.session.give(decision_id, change.verdict, is_sure=change.is_sure)
+        return self._moved(result.words, result.files, result.notes, following, change.filters)
 
-        def give() -> Response:
-            place = self._place(decision_id, body.filters)
-            result = self.session.give(decision_id, verdict, is_sure=body.is_sure)
-            return self._done(result, place.following, body.filters)
-
-        return await run_in_threadpool(_answer, give)
-
-    def alike(self, request: "Request") -> Response:
+    def alike(self, request: Request) -> Response:
         """Return the number of proposals that are like that of a case, with the first of them."""
-        by = request.path_params["by"]
-        if by not in {*Likeness}:
+        if request.path_params["by"] not in {*Likeness}:
             raise HTTPException(404, "Proposals are not compared by that.")
-        items = self._alike(request.path_params["id"], Likeness(by))
-        return JSONResponse({
-            "count": len(items),
-            "examples": [item.name for item in items[:_EXAMPLES]],
-        })  # fmt: skip
+        items = self._alike(request.path_params["id"], Likeness(request.path_params["by"]))
+        names = [item.name for item in items[:_EXAMPLES]]
+        return JSONResponse({"count": len(items), "examples": names})
 
-    async def accept_alike(self, request: "Request") -> Response:
+    @_changing
+    def accept_alike(self, decision_id: str, change: _Change) -> Response:
         """Accept all proposals that are alike, if they are as many as the person saw."""
-        body = await _read(request, _AlikeBody)
-        decision_id = request.path_params["id"]
+        items = self._alike(decision_id, change.by or Likeness.ALBUM)
+        if len(items) != change.count:
+            raise CanonError(f"there are {counted(len(items), 'proposal')} now: look again")
+        result, problems = self.session.accept_all([item.id for item in items])
+        left = [f"not accepted: {counted(len(problems), 'case')}"] if problems else []
+        following = self._place(decision_id, change.filters).following
+        notes = [*left, *problems.values()]
+        return self._moved(result.words, result.files, notes, following, change.filters)
 
-        def accept() -> Response:
-            items = self._alike(decision_id, body.by)
-            if len(items) != body.count:
-                problem = f"there are {counted(len(items), 'proposal')} now: look again"
-                return JSONResponse({"problem": problem}, 409)
-            result, problems = self.session.accept_all([item.id for item in items])
-            left = [f"not accepted: {counted(len(problems), 'case')}"] if problems else []
-            place = self._place(decision_id, body.filters)
-            return self._done(result, place.following, body.filters, [*left, *problems.values()])
-
-        return await run_in_threadpool(_answer, accept)
-
-    async def undo(self, request: "Request") -> Response:
+    @_changing
+    def undo(self, _: str, change: _Change) -> Response:
         """Take back a verdict, and lead to its case."""
-        body = await _read(request, _UndoBody)
+        decision_id, verdict = self.session.undo(change.id)
+        return self._moved(f"taken back: {verdict.words}", 1, (), decision_id, change.filters)
 
-        def take_back() -> Response:
-            decision_id, verdict = self.session.undo(body.id)
-            words = f"taken back: {verdict.words}"
-            return JSONResponse({
-                "message": words, "notes": [], "next": f"/case/{decision_id}", **self._progress(),
-            })  # fmt: skip
-
-        return await run_in_threadpool(_answer, take_back)
-
-    def run(self, request: "Request") -> Response:
+    def run(self, request: Request) -> Response:
         """Show the recorded run of a model on a case."""
-        store, decision_id = self.session.store, request.path_params["id"]
-        case = self.session.case(decision_id)
-        page = run_page(case.path.name, stored_recording(store, [case.record], decision_id))
+        case = self.session.case(request.path_params["id"])
+        recorded = stored_recording(self.session.store, [case.record], case.record.id)
         digest = style_digest(static_file("run.css").decode())
         policy = f"default-src 'none'; style-src 'sha256-{digest}'; frame-ancestors 'none'"
-        return HTMLResponse(
-            page.encode("utf-8", "replace"), headers={"Content-Security-Policy": policy}
-        )
+        page = run_page(case.path.name, recorded).encode("utf-8", "replace")
+        return HTMLResponse(page, headers={"Content-Security-Policy": policy})
 
-    def audio(self, request: "Request") -> Response:
+    def audio(self, request: Request) -> Response:
         """Send the audio of a case's file."""
         return audio_response(self.session.store, request.path_params["id"])
 
-    def static(self, request: "Request") -> Response:
+    def static(self, request: Request) -> Response:
         """Send a style sheet, a script or the icon of the package."""
         name = request.path_params["name"]
         if name not in _STATIC:
             raise HTTPException(404)
         return Response(static_file(name), headers={"Content-Type": _STATIC[name]})
 
-    def _page(self, template: str, **values: object) -> Response:
-        common = {"token": self.access.token, "progress": self._progress()}
+    def _page(self, template: str, filters: QueueFilter, **values: object) -> Response:
+        values |= {"filters": filters, "query": _url("", filters), "progress": self._progress()}
+        text = render(template, token=self.access.token, **values)
         refresh = BackgroundTask(self.index.refresh, self.session.done)
-        text = render(template, **common, **values)
         return HTMLResponse(text.encode("utf-8", "replace"), background=refresh)
 
     def _progress(self) -> dict[str, int]:
@@ -252,82 +222,58 @@ class ReviewPages:
 
     def _shown(self, filters: QueueFilter) -> Sequence[QueueItem]:
         """Return the items of a filter; in the state `DONE` are those with a verdict from here."""
-        done = self.session.done
-        items = [
-            item
-            for item in self.index.all()
-            if filters.matches(item) and (filters.state != DONE or item.id in done)
-        ]
+        items = [item for item in self.index.all() if filters.matches(item)]
+        if filters.state == DONE:
+            items = [item for item in items if item.id in self.session.done]
         return filters.sorted(items)
 
     def _place(self, decision_id: str, filters: QueueFilter) -> _Place:
         """Return the neighbours of a case: before it any case, after it one that waits."""
-        items = self._shown(filters) if filters.values else self.index.items
-        ids = [item.id for item in items]
+        ids = [item.id for item in (self._shown(filters) if filters.values else self.index.items)]
         at = ids.index(decision_id) if decision_id in ids else -1
-        waiting = [
-            id_ for id_ in (*ids[at + 1 :], *ids[: max(at, 0)]) if id_ not in self.session.done
-        ]
-        previous = ids[at - 1] if at > 0 else None
+        others = (*ids[at + 1 :], *ids[: max(at, 0)])
+        following = next((other for other in others if other not in self.session.done), None)
         total = len(ids) if filters.values else max(len(ids), self.index.total)
-        return _Place(at + 1, total, previous, next(iter(waiting), None))
+        return _Place(at + 1, total, ids[at - 1] if at > 0 else None, following)
 
     def _alike(self, decision_id: str, by: Likeness) -> Sequence[QueueItem]:
         items = [item for item in self.index.all() if item.id not in self.session.done]
         item = next((item for item in items if item.id == decision_id), None)
         return [*alike(items, item, by)] if item else []
 
-    def _done(
-        self,
-        result: SessionVerdict,
-        next_id: str | None,
-        filters: QueueFilter,
-        notes: Sequence[str] = (),
+    def _moved(
+        self, words: str, files: int, notes: Sequence[str], case: str | None, filters: QueueFilter
     ) -> Response:
-        settled = f", for {counted(result.files, 'file')}" if result.files > 1 else ""
-        return JSONResponse({
-            "message": f"{result.words}{settled}",
-            "notes": [*result.notes, *notes],
-            "next": _url(f"/case/{next_id}" if next_id else "/queue", filters),
-            **self._progress(),
-        })  # fmt: skip
+        """Return what was changed, and the address of the case to show."""
+        settled = f", for {counted(files, 'file')}" if files > 1 else ""
+        following = _url(f"/case/{case}" if case else "/queue", filters)
+        answer = {"message": f"{words}{settled}", "notes": [*notes], "next": following}
+        return JSONResponse(answer | self._progress())
 
 
 def make_app(pages: ReviewPages, more: Sequence[Route] = ()) -> "ASGIApp":
     """Return the application: the review and further routes, behind the guard."""
-    handlers: Mapping[Any, Callable[..., Response]] = {
-        HTTPException: _http_problem,
-        CanonError: _problem,
-        Exception: _fault,
-    }
-    app = Starlette(routes=[*pages.routes(), *more], exception_handlers=handlers)
+    handlers = dict.fromkeys((HTTPException, CanonError, Exception), _problem)
+    app = Starlette(routes=[*pages.routes(), *more], exception_handlers={**handlers})
     return RequestGuard(app, pages.access)
 
 
-def _http_problem(request: "Request", error: HTTPException) -> Response:
+def _problem(request: Request, error: Exception) -> Response:
+    """Return a page that says what is wrong."""
     del request
-    return _problem_page(error.detail, error.status_code, error.headers)
-
-
-def _problem(request: "Request", error: CanonError) -> Response:
-    del request
-    return _problem_page(str(error), 503 if isinstance(error, StoreError) else 404)
-
-
-def _fault(request: "Request", error: Exception) -> Response:
-    del request
-    return _problem_page(f"This is a fault of canon: {type(error).__name__}", 500)
-
-
-def _problem_page(text: str, status: int, headers: Mapping[str, str] | None = None) -> Response:
+    text, status, headers = f"This is a fault of canon: {type(error).__name__}", 500, None
+    if isinstance(error, HTTPException):
+        text, status, headers = error.detail, error.status_code, error.headers
+    elif isinstance(error, CanonError):
+        text, status = str(error), 503 if isinstance(error, StoreError) else 404
     return HTMLResponse(render("problem.html", text=text), status, headers)
 
 
-def _answer(act: Callable[[], Response]) -> Response:
-    """Return what a change answers, or as JSON why it is not made and what may help."""
-    more: dict[str, object] = {}
+def _answer(change: Callable[[], Response]) -> Response:
+    """Make a change, and return its answer, or as JSON why it is not made and what may help."""
+    more: Mapping[str, object] = {}
     try:
-        return act()
+        return change()
     except SettledMeanwhileError as error:
         problem, more = str(error), {"settled": True, "latest": error.latest}
     except ConfirmationNeededError as error:
@@ -336,14 +282,12 @@ def _answer(act: Callable[[], Response]) -> Response:
         problem, more = str(error).partition("; --replace")[0], {"confirm": {"replaces": True}}
     except SeveralRecordingsError as error:
         problem, more = "several recordings are possible", {"recordings": error.recordings}
-    except StoreError as error:
-        return JSONResponse({"problem": str(error)}, 503)
     except CanonError as error:
         problem = str(error).replace(FORCE_HINT, "")
     return JSONResponse({"problem": problem, **more}, 409)
 
 
-async def _read(request: "Request", kind: type[Any]) -> Any:
+async def _read(request: Request) -> _Change:
     """Return the body of a request. Raises `HTTPException` if it is too long or ill-formed."""
     body = b""
     async for chunk in request.stream():
@@ -351,21 +295,15 @@ async def _read(request: "Request", kind: type[Any]) -> Any:
         if len(body) > MAX_BODY:
             raise HTTPException(413, TOO_LONG, NO_MORE)
     try:
-        return decode_json(body, kind)
+        return decode_json(body, _Change)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise HTTPException(400, f"This request is ill-formed: {error}") from error
 
 
-def _filters(request: "Request") -> QueueFilter:
-    names = QueueFilter.__struct_fields__
-    values = {name: request.query_params.get(name, "").strip() for name in names}
-    return QueueFilter(**values)
-
-
-def _query(filters: QueueFilter, **more: str) -> str:
-    query = urlencode(filters.values | more)
-    return f"?{query}" if query else ""
+def _filters(request: Request) -> QueueFilter:
+    return convert_json(dict(request.query_params), QueueFilter)
 
 
 def _url(path: str, filters: QueueFilter, **more: str) -> str:
-    return f"{path}{_query(filters, **more)}"
+    query: dict[str, Any] = filters.values | more
+    return f"{path}?{urlencode(query)}" if query else path

@@ -97,7 +97,9 @@ async function finish(answer) {
 }
 
 async function give(body) {
-  const answer = await call(`/case/${current().id}/verdict`, { ...body, filters: filters() });
+  const { is_sure, ...verdict } = body;
+  const change = { verdict, is_sure: Boolean(is_sure), filters: filters() };
+  const answer = await call(`/case/${current().id}/verdict`, change);
   if (answer.next) return finish(answer);
   if (answer.confirm) {
     if (await ask("Save it?", answer.problem, [], "Save")) await give({ ...body, ...answer.confirm });
@@ -140,9 +142,10 @@ async function acceptAlike(by) {
 
 async function undo() {
   const here = current();
-  const answer = await call("/undo", here && "undo" in here ? { id: here.id } : {});
+  const id = here && "undo" in here ? here.id : null;
+  const answer = await call("/undo", { id, filters: here ? filters() : {} });
   if (!answer.next) return warn(answer.problem);
-  await show(answer.next + (here ? here.query : ""));
+  await show(answer.next);
   say(answer.message);
 }
 
