@@ -25,10 +25,8 @@ LIMIT = 100_000
 
 def give(page: Page, case: str, action: str, **body: object) -> Any:
     """Give a verdict as the script does: `filters` and `is_sure` are not part of it."""
-    change: dict[str, object] = {
-        name: body.pop(name) for name in ("filters", "is_sure") if name in body
-    }
-    change |= {"verdict": {"action": action, **body}}
+    others = {name: body.pop(name) for name in {"filters", "is_sure"} & {*body}}
+    change = {"verdict": {"action": action, **body}, **others}
     return page.post(f"/case/{case}/verdict", change).json
 
 

@@ -3,10 +3,10 @@
 import os
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -121,17 +121,16 @@ class QueueFilter(msgspec.Struct, frozen=True):
 
     def sorted(self, items: Sequence[QueueItem]) -> Sequence[QueueItem]:
         """Return items in the chosen order; those of the queue are together by album."""
-        match self.sort:
-            case "artist":
-                return sorted(items, key=lambda item: (fold(item.artist), fold(item.title)))
-            case "confidence":
-                return sorted(items, key=lambda item: -(item.confidence or 0.0))
-            case "files":
-                return sorted(items, key=lambda item: -item.files)
-            case "newest":
-                return sorted(items, key=lambda item: item.decided_at_utc, reverse=True)
-            case _:
-                return items
+        key = _SORT_KEYS.get(self.sort)
+        return sorted(items, key=key, reverse=self.sort != "artist") if key else items
+
+
+_SORT_KEYS: Mapping[str, Callable[[QueueItem], Any]] = {
+    "artist": lambda item: (fold(item.artist), fold(item.title)),
+    "confidence": lambda item: item.confidence or 0.0,
+    "files": lambda item: item.files,
+    "newest": lambda item: item.decided_at_utc,
+}
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from chart_binder.config import Config
 from chart_binder.domain.records import DecisionRecord, local_time
-from chart_binder.errors import CanonError, StoreError
+from chart_binder.errors import CanonError, StoreError, counted
 from chart_binder.jobs.choices import Lookups
 from chart_binder.jobs.named_records import NamedRecord
 from chart_binder.jobs.review import (
@@ -102,18 +102,19 @@ class ReviewSession:
         problems: dict[str, str] = {}
         desk, verdict = self._desk(is_sure=False), PersonVerdict(VerdictAction.ACCEPT)
         with self._lock:
-            for decision_id in ids:
-                try:
-                    case = self._waiting_case(decision_id)
-                    accepted[decision_id] = desk.give(case, verdict)[1]
-                except StoreError:
-                    raise
-                except CanonError as error:
-                    problems[decision_id] = str(error)
-            saved = tuple(ruled.saved for ruled in accepted.values())
-            files = sum(ruled.files for ruled in accepted.values())
-            result = SessionVerdict(f"accepted together: {len(accepted)}", files, saved)
-            if accepted:
+            try:
+                for decision_id in ids:
+                    try:
+                        case = self._waiting_case(decision_id)
+                        accepted[decision_id] = desk.give(case, verdict)[1]
+                    except StoreError:
+                        raise
+                    except CanonError as error:
+                        problems[decision_id] = str(error)
+            finally:  # what was saved before the store failed can be taken back
+                saved = tuple(ruled.saved for ruled in accepted.values())
+                files = sum(ruled.files for ruled in accepted.values())
+                result = SessionVerdict(f"accepted together: {len(accepted)}", files, saved)
                 self._remember([*accepted], result)
         return result, problems
 
@@ -130,12 +131,8 @@ class ReviewSession:
             taken_back = [*map(self.store.verdicts.take_back, reversed(verdict.saved))]
             self.done = {id_: earlier for id_, earlier in self.done.items() if earlier != verdict}
         if not all(taken_back):
-            changed = taken_back.count(False)
-            raise CanonError(
-                "the verdict was changed since, so it is not taken back"
-                if len(taken_back) == 1
-                else f"{changed} of {len(taken_back)} verdicts were changed since: they stay"
-            )
+            changed = f"{taken_back.count(False)} of {counted(len(taken_back), 'verdict')}"
+            raise CanonError(f"not taken back, because it was changed since: {changed}")
         return newest, verdict
 
     def _desk(self, *, is_sure: bool) -> VerdictDesk:

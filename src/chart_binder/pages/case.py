@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from chart_binder.domain.records import YEAR, local_time
@@ -39,24 +38,6 @@ class CandidateView(NamedTuple):
     country: str
     label: str
     format: str
-
-
-class Cover(NamedTuple):
-    """A drawn placeholder: initials on two colours that follow from the names."""
-
-    initials: str
-    hue: int
-    second_hue: int
-
-
-@dataclass(frozen=True, slots=True)
-class CaseState:
-    """Whether a case waits; if not, why, and what can be taken back."""
-
-    waits: bool
-    settled: str = ""
-    can_undo: bool = False
-    latest: str | None = None
 
 
 def case_values(
@@ -96,7 +77,7 @@ def case_values(
         "alike_keys": {"album": "f", "reason": "e", "proposal": "g"},
         "fix_at": pages_to_edit(case, verdict),
         "decided_at": local_time(case.record.decided_at_utc),
-        **_state(session, case),
+        "status": _state(session, case),
         **_proposal(case),
     }
 
@@ -114,15 +95,17 @@ def _tag(case: ReviewCase, name: str) -> str | None:
 
 
 def _state(session: ReviewSession, case: ReviewCase) -> dict[str, object]:
+    """Return whether a case waits; if not, why, and what can be taken back."""
     if session.waits(case):
-        return {"status": CaseState(waits=True)}
+        return {"waits": True}
     text, latest = why_settled(session.store, case)
     here = session.done.get(case.record.id)
-    has_verdict = session.store.verdicts.on_equal(case.record) is not None
-    settled = f"your verdict: {here.words}" if here else text
-    other = latest if latest != case.record.id else None
-    can_undo = other is None and (bool(here) or has_verdict)
-    return {"status": CaseState(waits=False, settled=settled, can_undo=can_undo, latest=other)}
+    has_verdict = here or session.store.verdicts.on_equal(case.record)
+    is_latest = latest == case.record.id
+    return {
+        "waits": False, "settled": f"your verdict: {here.words}" if here else text,
+        "can_undo": is_latest and has_verdict, "latest": None if is_latest else latest,
+    }  # fmt: skip
 
 
 def _candidates(
@@ -175,9 +158,11 @@ def _alike(items: Sequence[QueueItem], item: QueueItem | None) -> list[tuple[str
     return [(by.value, _LIKENESS[by], count) for by, count in counts if count > 1]
 
 
-def _cover(artist: str, title: str) -> Cover:
+def _cover(artist: str, title: str) -> dict[str, object]:
+    """Return a drawn placeholder: initials on two colours that follow from the names."""
     words = [word for word in title.split() if word[:1].isalnum()]
     digest = hashlib.sha256(f"{artist}\n{title}".encode("utf-8", "replace")).digest()
     hue = (digest[0] << 8 | digest[1]) % _HUES
+    second_hue = (hue + 40 + digest[2] % 60) % _HUES
     initials = "".join(word[0] for word in words[:2]).upper()
-    return Cover(initials, hue, (hue + 40 + digest[2] % 60) % _HUES)
+    return {"initials": initials, "hue": hue, "second_hue": second_hue}

@@ -9,6 +9,7 @@ from chart_binder.rules.candidates import Candidate
 _NEAR_DAYS = 3 * 365
 """Candidates that came out later than this after the first one do not stretch the scale."""
 _LEAST_PERCENT = 1.6
+_MARGIN_DAYS = 20
 _MOST_TICKS = 5
 _YEAR, _MONTH = 365.25, 30.44
 
@@ -81,7 +82,7 @@ def timeline(candidates: Sequence[tuple[str, Candidate]]) -> Timeline | None:
     begin = min(first for first, *_ in dated)
     until = min(last for _, last, _ in dated) + _NEAR_DAYS
     end = max(last for first, last, _ in dated if first <= until)
-    margin = max(5, (end - begin) // 30)
+    margin = max(_MARGIN_DAYS, (end - begin) // 30)
     scale = _Scale(max(1, begin - margin), min(end + margin, date.max.toordinal()))
     rows = tuple(_row(label, candidate, spans[label], scale) for label, candidate in candidates)
     return Timeline(rows, tuple(scale.ticks()))
