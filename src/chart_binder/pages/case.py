@@ -97,7 +97,7 @@ def _tag(case: ReviewCase, name: str) -> str | None:
 def _state(session: ReviewSession, case: ReviewCase) -> dict[str, object]:
     """Return whether a case waits; if not, why, and what can be taken back."""
     if session.waits(case):
-        return {"waits": True}
+        return {"waits": True, "can_undo": False}
     text, latest = why_settled(session.store, case)
     here = session.done.get(case.record.id)
     has_verdict = here or session.store.verdicts.on_equal(case.record)
