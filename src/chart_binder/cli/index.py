@@ -62,8 +62,8 @@ def build(
     This needs the extra `index` (DuckDB), and disk space of about twice the tables. The new
     index replaces the old one only after it has been checked.
 
-    Exit status: 0 success, 1 the dump is damaged or there is too little room, 2 an option is not
-    valid, 130 interrupted.
+    Exit status: 0 success, 1 the dump is damaged, there is too little room, or the file to replace
+    is not an index, 2 an option is not valid, 130 interrupted.
     """
     path = _path(session, out)
     if out is None:
@@ -103,7 +103,7 @@ def show(session: options.Session, file: str | None) -> None:
 @file_argument
 @options.pass_session
 def verify(session: options.Session, file: str | None) -> None:
-    """Check the index, or FILE: its pages, row counts, and a sample that is read in two ways.
+    """Check the index, or FILE: its checksum, pages, row counts, and a sample read in two ways.
 
     Exit status: 0 success, 1 it is damaged, or there is none, 130 interrupted.
     """

@@ -19,7 +19,7 @@ from chart_binder.errors import IndexFileError
 from chart_binder.musicbrainz.index import layout
 from chart_binder.musicbrainz.index.build import BuildOptions, build_index
 from chart_binder.musicbrainz.index.reader import Reader
-from chart_binder.musicbrainz.index.verify import check_index
+from chart_binder.musicbrainz.index.verify import check_index, write_digest
 from make_dump import write_dump
 from musicbrainz.index.building import DUMP, SilentMeter, build
 
@@ -107,11 +107,12 @@ def change(dump: Path, table: str, new: Callable[[list[str]], list[str]], line: 
 
 def refusal(source: Path, out: Path) -> str:
     """Return why a build fails, and hold it to leaving the old index and nothing else."""
-    out.write_bytes(b"old")
+    old = b"old".ljust(layout.ID_OFFSET) + layout.APPLICATION_ID.to_bytes(4)
+    out.write_bytes(old)
     before = {*out.parent.iterdir()}
     with pytest.raises(IndexFileError) as refused:
         build(source, out)
-    assert out.read_bytes() == b"old"
+    assert out.read_bytes() == old
     assert {*out.parent.iterdir()} == before
     return str(refused.value)
 
@@ -125,6 +126,34 @@ def test_a_damaged_row_is_named_by_table_line_and_column(dump: Path, tmp_path: P
     assert "line 17: column medium is NULL" in refusal(dump, out)
     change(dump, "track", lambda fields: fields[:3], line=17)
     assert "line 17: 3 fields, and the table has 12 columns" in refusal(dump, out)
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [("recording", 1), ("recording", 2), ("artist", 3), ("artist_credit_name", 0),
+     ("track", 1), ("track", 6), ("release_country", 1), ("medium_format", 1)],
+)  # fmt: skip
+def test_a_null_where_none_may_be_is_refused(
+    dump: Path, tmp_path: Path, table: str, column: int
+) -> None:
+    change(dump, table, lambda row: [*row[:column], r"\N", *row[column + 1 :]], line=2)
+    assert re.search(rf"{table}', line 2: column \w+ is NULL", refusal(dump, tmp_path / "out"))
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "2026-07-18 00:10:01", "2026-19-18 00:10:01+00"])
+def test_a_dump_without_a_time_is_refused(dump: Path, tmp_path: Path, text: str) -> None:
+    (dump / "TIMESTAMP").write_text(text)
+    assert f"TIMESTAMP' is {text!r}, not a time" in refusal(dump, tmp_path / "out")
+
+
+def test_a_file_that_is_no_index_is_not_replaced(tmp_path: Path) -> None:
+    song = tmp_path / "song.flac"
+    song.write_bytes(b"fLaC" * 100)
+    for out in (song, tmp_path):
+        with pytest.raises(IndexFileError, match="is not an index, so it is not replaced"):
+            build(DUMP, out)
+    assert song.read_bytes() == b"fLaC" * 100
+    assert [*tmp_path.iterdir()] == [song]
 
 
 def test_a_table_that_is_cut_off_is_refused(dump: Path, tmp_path: Path) -> None:
@@ -234,14 +263,52 @@ def test_recordings_whose_mbids_begin_alike_are_kept_apart(dump: Path, tmp_path:
 
 
 @pytest.mark.parametrize("table", ["recording", "title", "media", "isrc"])
-def test_a_changed_index_does_not_pass_its_check(index: Path, tmp_path: Path, table: str) -> None:
+def test_an_index_without_some_rows_does_not_pass_its_check(
+    index: Path, tmp_path: Path, table: str
+) -> None:
     changed = tmp_path / "changed"
     shutil.copy(index, changed)
     with sqlite3.connect(changed) as file:
         file.execute(f"DELETE FROM {table} WHERE {'release' if table == 'media' else 1} > 0")
     file.close()
+    write_digest(changed, SilentMeter())
     with pytest.raises(IndexFileError, match=f"{table} has 0 rows, not"):
         check_index(changed, SilentMeter())
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["release SET name = 'x', barcode = 1", "credit SET name = 'x'", "artist SET country = 'XX'",
+     "recording SET length = 1", "release_group SET first_date = 19990101", "word SET name = 'x'"],
+)  # fmt: skip
+def test_a_changed_value_does_not_pass_the_check(index: Path, tmp_path: Path, change: str) -> None:
+    changed = tmp_path / "changed"
+    shutil.copy(index, changed)
+    with sqlite3.connect(changed) as file:
+        file.execute(f"UPDATE {change}")
+    file.close()
+    with pytest.raises(IndexFileError, match="its checksum is wrong"):
+        check_index(changed, SilentMeter())
+
+
+def test_a_changed_byte_does_not_pass_the_check(index: Path, tmp_path: Path) -> None:
+    content = index.read_bytes()
+    for place in random.Random(1).sample(range(len(content)), 50):
+        changed = bytearray(content)
+        changed[place] ^= 1
+        (tmp_path / "changed").write_bytes(changed)
+        with pytest.raises(IndexFileError):
+            check_index(tmp_path / "changed", SilentMeter())
+
+
+def test_a_damaged_list_of_words_is_an_error_that_says_so(index: Path, tmp_path: Path) -> None:
+    changed = tmp_path / "changed"
+    shutil.copy(index, changed)
+    with sqlite3.connect(changed) as file:
+        file.execute("UPDATE word SET kind = 'unknown' WHERE kind = 'status'")
+    file.close()
+    with pytest.raises(IndexFileError, match="changed: the index is damaged"):
+        Reader(changed)
 
 
 def test_a_damaged_or_foreign_file_is_no_index(index: Path, tmp_path: Path) -> None:

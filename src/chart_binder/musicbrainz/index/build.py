@@ -57,6 +57,7 @@ def build_index(source: Path, options: BuildOptions, meter: Meter) -> layout.Sum
     for folder in (options.out.parent, options.temporary):
         if folder and not folder.is_dir():
             raise IndexFileError(f"{quoted(folder)} is not a folder")
+    _refuse_other_file(options.out)
     dump = dumps.read_folder(source) if source.is_dir() else None
     _require_room(source, dump, options)
     with _named_failures(options), open_workspace(options.out, options.temporary) as workspace:
@@ -65,11 +66,27 @@ def build_index(source: Path, options: BuildOptions, meter: Meter) -> layout.Sum
             dump = dumps.unpack(source, workspace.temporary, options.jobs, meter)
         path = workspace.beside / "index"
         summary = _build(dump, path, workspace, options, meter)
+        verify.write_digest(path, meter)
         verify.check_index(path, meter)
         with path.open("rb") as file:
             os.fsync(file.fileno())
         path.replace(options.out)
     return summary
+
+
+def _refuse_other_file(out: Path) -> None:
+    """Raise `IndexFileError` if the index would replace something that is not an index."""
+    if not out.exists():
+        return
+    is_index = False
+    if out.is_file():
+        with out.open("rb") as file:
+            header = file.read(layout.ID_OFFSET + 4)
+        is_index = not header or header.endswith(layout.APPLICATION_ID.to_bytes(4))
+    if not is_index:
+        raise IndexFileError(
+            f"{quoted(out)} is not an index, so it is not replaced: name another file with --out"
+        )
 
 
 def _build(

@@ -9,6 +9,7 @@ import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Final, NamedTuple, Protocol, cast
 
@@ -165,8 +166,20 @@ def read_folder(folder: Path) -> Dump:
         raise IndexFileError(f"{quoted(tables)} lacks {_listed_tables(missing)}")
     absent = tuple(sorted(set(_COLUMNS) - set(paths)))
     timestamp = _note(notes, "TIMESTAMP")
+    if not _is_time(timestamp):
+        raise IndexFileError(
+            f"{quoted(notes / 'TIMESTAMP')} is {timestamp[:40]!r}, not a time such as"
+            " 2026-07-18 00:10:01.834512+00"
+        )
     replication = _note(notes, "REPLICATION_SEQUENCE", is_needed=False)
     return Dump(schema, timestamp, replication, paths, absent)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 def _listed_tables(names: list[str]) -> str:
@@ -206,21 +219,25 @@ def verify_sums(archive: Path, meter: Meter) -> str:
         wanted = _sum_in(archive.with_name(file_name), archive.name)
         if not wanted:
             continue
-        digest = hashlib.new(algorithm, usedforsecurity=False)
         meter.begin(f"check {file_name}", archive.stat().st_size / 1e6, "MB")
-        done = 0
-        with archive.open("rb") as stream:
-            while piece := stream.read(_PIECE):
-                digest.update(piece)
-                done += len(piece)
-                meter.show(done / 1e6)
-        if digest.hexdigest() != wanted:
+        actual = digest_of(archive, archive.stat().st_size, meter, algorithm).hex()
+        if actual != wanted:
             raise IndexFileError(
-                f"{quoted(archive)} is damaged: its {algorithm} is {digest.hexdigest()}, and"
-                f" {file_name} says {wanted}; fetch it again"
+                f"{quoted(archive)} is damaged: its {algorithm} is {actual}, and {file_name} says"
+                f" {wanted}; fetch it again"
             )
         return file_name
     return ""
+
+
+def digest_of(path: Path, size: int, meter: Meter, algorithm: str = "sha256") -> bytes:
+    """Return the digest of the first `size` bytes of a file."""
+    digest = hashlib.new(algorithm, usedforsecurity=False)
+    with path.open("rb") as stream:
+        while piece := stream.read(min(_PIECE, size - stream.tell())):
+            digest.update(piece)
+            meter.show(stream.tell() / 1e6)
+    return digest.digest()
 
 
 def _sum_in(path: Path, name: str) -> str:

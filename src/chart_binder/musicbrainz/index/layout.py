@@ -9,7 +9,7 @@ with 00 for an unknown part; 0 is no date. Texts that MusicBrainz stores as "" a
 import sqlite3
 import struct
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -23,7 +23,16 @@ FORMAT: Final = 1
 """The version of the form, in the file's `user_version`."""
 APPLICATION_ID: Final = 0x63616E69
 """Marks SQLite files that are an index (`cani`)."""
+ID_OFFSET: Final = 68
+"""Where a SQLite file has its application id, in 4 bytes."""
 PAGE_SIZE: Final = 8192
+DIGEST_BYTES: Final = 32
+"""At the end of the file, after SQLite's pages, is the SHA-256 of these pages."""
+DAMAGE: Final = (
+    sqlite3.Error, struct.error, msgspec.MsgspecError, ArithmeticError, AttributeError, LookupError,
+    TypeError, ValueError,
+)  # fmt: skip
+"""Raised while a damaged file is read."""
 
 TABLES: Final = """
 -- the fields of `Summary`, each as JSON unless it is text
@@ -250,6 +259,8 @@ def read_summary(connection: sqlite3.Connection) -> Summary:
         values = dict(connection.execute("SELECT name, value FROM meta"))
         for name in ("schema", "absent", "counts"):
             values[name] = msgspec.json.decode(values[name])
-        return convert_json(values, Summary)
-    except (sqlite3.Error, KeyError, TypeError, msgspec.DecodeError) as error:
+        summary = convert_json(values, Summary)
+        summary.dumped_at.astimezone(UTC)
+    except DAMAGE as error:
         raise IndexFileError(f"the index has no readable summary ({error})") from error
+    return summary

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from chart_binder.domain.vocabulary import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
+from chart_binder.errors import IndexFileError
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.index import layout
 from chart_binder.musicbrainz.index.layout import date_text, gid_of_row, gid_text, ids_of, keys_of
@@ -63,13 +64,18 @@ class Reader:
         self.summary = layout.read_summary(connection)
         self.dumped_at = self.summary.dumped_at.timestamp()
         words: dict[str, dict[int, str]] = {kind: {} for kind in layout.WORD_KINDS}
-        for kind, number, name in self.execute("SELECT kind, id, name FROM word"):
-            words[kind][number] = name
         self._words = words
         self._keys: dict[tuple[int, str], int] = {}
         self._gids: dict[tuple[int, int], str] = {}
-        for kind, key, gid in self.execute("SELECT kind, key, gid FROM displaced"):
-            self._keys[kind, gid_text(gid)], self._gids[kind, key] = key, gid_text(gid)
+        try:
+            for kind, number, name in self.execute("SELECT kind, id, name FROM word"):
+                words[kind][number] = name
+            for kind, key, gid in self.execute("SELECT kind, key, gid FROM displaced"):
+                self._keys[kind, gid_text(gid)], self._gids[kind, key] = key, gid_text(gid)
+        except layout.DAMAGE as error:
+            raise IndexFileError(
+                f"{path}: the index is damaged ({error}); build it again"
+            ) from error
         self._statuses, self._types = words["status"], words["primary_type"]
         self._formats = words["format"]
         self._secondary = lru_cache(_CACHED)(self._secondary_types)

@@ -1,7 +1,5 @@
 """Answer the queries of look-ups from an index, with the values that the web service returns."""
 
-import sqlite3
-import struct
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +8,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-import msgspec
 from msgspec.structs import replace
 
 from chart_binder.domain.evidence import Provenance
@@ -21,11 +18,6 @@ from chart_binder.musicbrainz.client import Answer, ServiceHealth
 from chart_binder.musicbrainz.index import layout, searching
 from chart_binder.musicbrainz.index.reader import Reader
 from chart_binder.musicbrainz.web_service import PAGE, Metadata, ServiceQuery
-
-_DAMAGE: Final = (
-    sqlite3.Error, struct.error, msgspec.MsgspecError, ValueError, LookupError, TypeError,
-)  # fmt: skip
-"""Raised if the file is damaged."""
 
 
 class IndexService:
@@ -67,7 +59,7 @@ class IndexService:
         try:
             reader = self._reader
             return Answer(_answer(reader, query), reader.dumped_at)
-        except _DAMAGE as error:
+        except layout.DAMAGE as error:
             problem = f"{self._path}: the index is damaged ({error}); build it again"
             raise LookupFailedError(problem) from error
         except IndexFileError as error:

@@ -84,8 +84,6 @@ def load(connection: "DuckDBPyConnection", dump: Dump, meter: Meter, *, deletes:
         create = f"CREATE TABLE {table} AS {query.format_map(sources)}"
         with _damage_named(dump, names):
             run(connection, create, meter, (done, part))
-            for column in (row[1] for row in _REFERENCES if row[0] == table):
-                connection.execute(f"ALTER TABLE {table} ALTER COLUMN {column} SET NOT NULL")
         done += part
         meter.show(done)
         for name in names if deletes else ():
@@ -99,9 +97,11 @@ def _source(dump: Dump, table: str) -> str:
         return f"(SELECT {empty} WHERE false)"
     types = ", ".join(f"'{column.name}': '{column.sql_type}'" for column in columns)
     path = str(dump.tables[table]).replace("'", "''")
+    is_null = " OR ".join(f"{column.name} IS NULL" for column in columns if not column.is_optional)
     return (
-        rf"read_csv('{path}', delim='\t', quote='', escape='', header=false, nullstr='\N',"
-        rf" auto_detect=false, new_line='\n', columns={{{types}}})"
+        rf"(SELECT * FROM read_csv('{path}', delim='\t', quote='', escape='', header=false,"
+        rf" nullstr='\N', auto_detect=false, new_line='\n', columns={{{types}}})"
+        f" WHERE CASE WHEN {is_null} THEN error('{table} has a NULL') ELSE true END)"
     )
 
 

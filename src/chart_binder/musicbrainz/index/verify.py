@@ -1,4 +1,4 @@
-"""Check an index: the file, the numbers of its rows, and a sample by a second path."""
+"""Check an index: its checksum and pages, the numbers of its rows, and a sample by a second path."""
 
 import random
 import sqlite3
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from chart_binder.errors import IndexFileError
 from chart_binder.musicbrainz.index import layout
-from chart_binder.musicbrainz.index.dump import Meter
+from chart_binder.musicbrainz.index.dump import Meter, digest_of
 from chart_binder.musicbrainz.index.keys import title_hash
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def check_index(path: Path, meter: Meter, sample: int = SAMPLE, seed: int = 0) -
     file = layout.open_index(path)
     try:
         summary = layout.read_summary(file)
+        _check_digest(path, meter)
         file.execute("PRAGMA mmap_size = 0")  # pages that are read once need not stay in memory
         meter.begin("check the file's pages")
         rows = file.execute("PRAGMA quick_check(1)").fetchall()
@@ -55,11 +56,30 @@ def check_index(path: Path, meter: Meter, sample: int = SAMPLE, seed: int = 0) -
             for problem in _problems(file, key):
                 raise IndexFileError(f"{path}: {problem}")
             meter.show(number)
-    except (sqlite3.DatabaseError, ValueError, TypeError) as error:
+    except layout.DAMAGE as error:
         raise IndexFileError(f"{path}: the file is damaged: {error}") from error
     finally:
         file.close()
     return summary
+
+
+def write_digest(path: Path, meter: Meter) -> None:
+    """Append to a new index the digest by which `check_index` knows that nothing has changed."""
+    size = path.stat().st_size
+    meter.begin("compute the checksum", size / 1e6, "MB")
+    digest = digest_of(path, size, meter)
+    with path.open("ab") as stream:
+        stream.write(digest)
+
+
+def _check_digest(path: Path, meter: Meter) -> None:
+    size = path.stat().st_size - layout.DIGEST_BYTES
+    meter.begin("check the checksum", size / 1e6, "MB")
+    with path.open("rb") as stream:
+        stream.seek(max(0, size))
+        digest = stream.read()
+    if digest != digest_of(path, size, meter):
+        raise IndexFileError(f"{path}: the file is damaged: its checksum is wrong; build it again")
 
 
 def _sample(file: sqlite3.Connection, size: int, seed: int) -> Iterator[int]:
