@@ -1,4 +1,4 @@
-"""Check an index: its checksum and pages, the numbers of its rows, and a sample by a second path."""
+"""Check an index: its checksum and pages, the numbers of rows, and a sample by a second path."""
 
 import random
 import sqlite3
