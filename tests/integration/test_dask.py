@@ -21,6 +21,7 @@ import pytest
 
 from chart_binder.batch import WorkerSetup
 from chart_binder.config import Config, StoreConfig
+from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import ClusterError, PluginError, StoreError, UsageError
 from chart_binder.jobs.batch import Album
 from chart_binder.jobs.batch.dask import (
@@ -40,6 +41,7 @@ from golden.bundles import golden
 from integration.conftest import Canon, Start, in_store
 from integration.services import UNSURE, adjudicating, asking, file_of, flac, open_bundles
 from integration.test_years import ALONE, compilation
+from musicbrainz.index.small_index import write_index
 from servers.cluster import RESOURCES, DaskCluster, Poison
 from servers.http import Response
 from servers.musicbrainz import MusicBrainzStandIn
@@ -126,6 +128,21 @@ def test_a_cluster_decides_as_threads_do(canon: Canon, home: Path, cluster: Dask
     assert theirs.status == ours.status == 3, theirs.err
     assert sorted(theirs.out.splitlines()) == sorted(ours.out.splitlines())
     assert f" {requests} requests to MusicBrainz" in theirs.err
+
+
+@needs_dask
+def test_workers_read_one_index(canon: Canon, home: Path, cluster: DaskCluster) -> None:
+    for name, bundle in zip(NAMES, BUNDLES, strict=True):
+        (home / "music" / name).mkdir(parents=True)
+        file_of(bundle, home / "music" / name)
+    path = write_index(home / "index", [read_bundle(bundle) for bundle in BUNDLES])
+    settings = {"CANON_MUSICBRAINZ__SOURCE": "index", "CANON_MUSICBRAINZ__INDEX": str(path)}
+    call = ("batch", "../music", "--output=json", "--refresh")
+    ours = canon(*call, **settings)
+    theirs = canon(*call, "--executor=dask", "--scheduler", cluster.address, **settings)
+    assert theirs.status == ours.status == 0, theirs.err
+    assert sorted(theirs.out.splitlines()) == sorted(ours.out.splitlines())
+    assert len(theirs.out.splitlines()) == len(NAMES)
 
 
 @needs_dask
