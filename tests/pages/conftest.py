@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -58,7 +58,6 @@ class Page:
     address: str
     cookie: str = ""
     token: str = ""
-    notes: list[str] = field(default_factory=list)
 
     @property
     def port(self) -> int:

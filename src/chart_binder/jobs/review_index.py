@@ -168,17 +168,12 @@ class ReviewIndex:
         """Return the item of a case, if it was read."""
         return next((item for item in self.items if item.id == decision_id), None)
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether the queue was read to its end."""
-        return self._complete.is_set()
-
     def refresh(self, settled: Collection[str]) -> None:
         """Read the queue again if the store changed; items in `settled` keep their places.
 
         At most one thread reads, and not more often than every few seconds.
         """
-        if not self.is_complete or time.monotonic() < self._next_look:
+        if not self._complete.is_set() or time.monotonic() < self._next_look:
             return
         if not self._lock.acquire(blocking=False):
             return
