@@ -178,6 +178,42 @@ def test_two_tabs_do_not_lose_a_verdict(
     assert left(canon) == ["0.flac", "1.flac"]
 
 
+def test_a_tab_takes_back_its_own_verdict(
+    canon: Canon, serve: Serve, waiting: Waiting, opened: Open
+) -> None:
+    waiting(2)
+    server = serve()
+    page = opened(server)
+    other = page.context.new_page()
+    other.goto(f"http://{server.host}/")
+    other.keyboard.press("n")
+    other.wait_for_selector("#previous")
+    press(page, "k", "kept out")
+    press(other, "k", "kept out")
+    page.click("#undo")
+    page.wait_for_selector('#status:has-text("taken back")')
+    assert page.locator("[data-waits]").count() == 1
+    assert left(canon) == ["0.flac"]
+
+
+def test_a_long_press_or_a_double_click_is_one_verdict(
+    canon: Canon, serve: Serve, waiting: Waiting, opened: Open
+) -> None:
+    waiting(4)
+    page = opened(serve())
+    page.dblclick("text=Keep open", delay=0)
+    page.wait_for_selector('#status:has-text("kept out")')
+    page.wait_for_timeout(300)
+    assert len(left(canon)) == 3
+    page.keyboard.down("k")
+    for _ in range(3):
+        page.wait_for_timeout(150)
+        page.keyboard.down("k")  # the key repeats
+    page.keyboard.up("k")
+    page.wait_for_timeout(300)
+    assert len(left(canon)) == 2
+
+
 def test_the_page_can_be_reloaded_in_the_middle(
     canon: Canon, serve: Serve, waiting: Waiting, opened: Open
 ) -> None:

@@ -151,6 +151,21 @@ def test_proposals_that_are_alike_are_accepted_together(
     assert len(listed(canon)) == 4
 
 
+def test_nothing_is_accepted_together_if_all_are_settled(
+    canon: Canon, serve: Serve, waiting: Waiting
+) -> None:
+    files = waiting(3, proposed=2)
+    page = serve().open()
+    proposed, plain = page.ids()[:2], page.ids()[2]
+    give(page, plain, "keep")
+    for file in files[:2]:
+        canon("review", "keep", file).must_end(0)
+    refused = page.post(f"/case/{proposed[0]}/alike", {"by": "album", "count": 2})
+    assert (refused.status, "next" in refused.json) == (409, False)
+    assert refused.json["problem"].startswith("not accepted: 2 cases; a person said keep at ")
+    assert page.post("/undo", {}).json["next"] == f"/case/{plain}"
+
+
 def test_the_queue_is_filtered_and_sorted(canon: Canon, serve: Serve, waiting: Waiting) -> None:
     waiting(3, proposed=1)
     page = serve().open()
@@ -258,6 +273,39 @@ def test_the_server_ends_when_nobody_uses_it(home: Path, environment: dict[str, 
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.startswith(b"http://127.0.0.1:")
+
+
+def test_audio_that_is_paused_does_not_keep_the_server(
+    home: Path, environment: dict[str, str], waiting: Waiting
+) -> None:
+    (file,) = waiting(1)
+    [(case,)] = in_store(home, "SELECT id FROM decisions")
+    with file.open("r+b") as audio:
+        audio.truncate(50_000_000)
+    script = (
+        "import sys; from chart_binder.pages import server\n"
+        "from chart_binder.config import Config; from chart_binder.store import open_store\n"
+        "from chart_binder.jobs.review_index import ReviewIndex\n"
+        f"with open_store('sqlite:///{home}/data/canon/canon.db') as store:\n"
+        "    index = ReviewIndex(store, ['undecided'])\n"
+        "    index.start()\n"
+        "    say = lambda text: print(text, flush=True)\n"
+        "    server.serve_review(store, Config(), index, say, idle_s=1)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout
+        page = Page(process, process.stdout.readline().decode().strip()).open()
+        lines = (
+            f"GET /audio/{case} HTTP/1.1",
+            f"Host: {page.host}",
+            f"Cookie: {page.cookie}",
+        )
+        with socket.create_connection(("127.0.0.1", page.port)) as connection:
+            connection.sendall("\r\n".join((*lines, "", "")).encode())
+            assert connection.recv(12) == b"HTTP/1.1 200"
+            assert process.wait(15) == 0
 
 
 def test_a_port_that_is_taken_is_named(canon: Canon, serve: Serve) -> None:

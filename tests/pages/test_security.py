@@ -243,3 +243,37 @@ def test_only_the_loopback_interface_answers(page: Page) -> None:
     port = f"{page.port:04X}"
     assert {address for address in addresses if address.endswith(port)} >= {f"0100007F:{port}"}
     assert f"00000000:{port}" not in addresses
+
+
+OTHER_COOKIES = [
+    'state={"a": 1}', "a@b=1", "flag", "a b=c", "canon-1=x", "expires=1", "NAME=wrong", "=",
+    "\xe9=1",
+]  # fmt: skip
+
+
+def test_cookies_of_other_ports_do_not_close_the_page(page: Page) -> None:
+    name = page.cookie.partition("=")[0]
+    for other in (text.replace("NAME", name) for text in OTHER_COOKIES):
+        for cookies in (f"{other}; {page.cookie}", f"{page.cookie};{other}"):
+            assert page.get("/queue", Cookie=cookies).status == 200, cookies
+        assert page.get("/queue", Cookie=other).status == 403
+
+
+STRANGE = ["9" * 5_000, "0", "-1", "%C2%B2", "%D9%A3", "1e3", ""]
+
+
+def test_a_strange_number_of_a_page_is_no_fault(page: Page) -> None:
+    for number in STRANGE:
+        for place in ("/queue", "/library/files"):
+            assert page.get(f"{place}?page={number}").status == 200, number
+
+
+def test_a_stranger_writes_nothing_on_the_terminal(page: Page) -> None:
+    upgrade = "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+    for data in (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", upgrade.encode()):
+        with socket.create_connection(("127.0.0.1", page.port), timeout=10) as connection:
+            connection.sendall(data)
+            assert connection.recv(100).split()[1] in (b"400", b"421")
+    assert page.end() == 3
+    assert page.process.stderr
+    assert page.process.stderr.read() == b"canon: Ctrl-C ends the server\n"

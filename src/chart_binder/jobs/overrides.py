@@ -27,7 +27,13 @@ from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.jobs.decision import State
 from chart_binder.jobs.named_records import release_ids, require_same_group
 from chart_binder.jobs.pipeline import override_for
-from chart_binder.jobs.review import ReviewCase, override_removed, proposed_date, same_evidence
+from chart_binder.jobs.review import (
+    ReviewCase,
+    override_removed,
+    overrides_near,
+    proposed_date,
+    same_evidence,
+)
 from chart_binder.jobs.stored_decisions import read_decision, stored_bundle
 from chart_binder.rules.recordings import format_length, sorted_recordings
 
@@ -319,7 +325,7 @@ def _new_override(
     for mbid in filter(None, (override.crg_mbid, override.rr_mbid, override.same_as)):
         if not MBID.fullmatch(mbid):
             raise CanonError(_NO_MBID.format(f"{case.path}: ", mbid))
-    before = store.overrides.all().get(override.recording_mbid)
+    before = store.overrides.of([override.recording_mbid]).get(override.recording_mbid)
     if before and before.reason not in ("", *_DEFAULT_REASONS) and reason in _DEFAULT_REASONS:
         override = msgspec.structs.replace(override, reason="")  # keep the reason of the person
     return override.amending(before)
@@ -397,7 +403,7 @@ def _replacements(
     replaces: bool,
 ) -> Iterator[str]:
     """Yield a remark on each override that a new one replaces. Raises `CanonError`."""
-    current = store.overrides.all().get(new.recording_mbid)
+    current = store.overrides.of([new.recording_mbid]).get(new.recording_mbid)
     replaced = tuple(before)
     if current is not None and current not in before:
         replaced += (current,)
@@ -478,7 +484,7 @@ def _require_open(store: "Store", case: ReviewCase) -> None:
     decision = case.decision
     if decision.failure:
         raise CanonError(f"{case.path}: {decision.state}: {decision.failure}")
-    if case.proposes_only_date or override_removed(case, store.overrides.all()):
+    if case.proposes_only_date or override_removed(case, overrides_near(store, case)):
         return
     if decision.state is State.DECIDED and decision.adjudication is None:
         by = "a person's override" if decision.decided_by == "override" else "the rules"

@@ -29,7 +29,13 @@ from chart_binder.errors import CanonError, DamagedRecordError, StoreError
 from chart_binder.files import path_text
 from chart_binder.jobs.decision import WAITING_STATES, Decision, State, first_by_facts
 from chart_binder.jobs.explain import reason_alone
-from chart_binder.jobs.pipeline import Pipeline, attempt, decide_bundle, override_for
+from chart_binder.jobs.pipeline import (
+    Pipeline,
+    attempt,
+    decide_bundle,
+    override_for,
+    possible_recordings,
+)
 from chart_binder.jobs.stored_decisions import (
     LazyRun,
     bundle_with_tags,
@@ -377,6 +383,12 @@ def is_waiting(store: "Store", case: ReviewCase, states: Collection[str] = QUEUE
 
 def _is_by_rules(record: DecisionRecord) -> bool:
     return record.state == State.DECIDED and record.decided_by == "rules"
+
+
+def overrides_near(store: "Store", case: ReviewCase) -> Mapping[str, OverrideRecord]:
+    """Return the overrides for the recordings that a case may be about. Raises `StoreError`."""
+    recordings = possible_recordings(case.bundle) if case.bundle else set()
+    return store.overrides.of(recordings | {case.record.recording_mbid or ""})
 
 
 def is_overridden(case: ReviewCase, overrides: Mapping[str, OverrideRecord]) -> bool:

@@ -15,6 +15,7 @@ from chart_binder.jobs.review import (
     ReviewCase,
     is_overridden,
     is_waiting,
+    overrides_near,
     review_case,
     same_evidence,
 )
@@ -80,7 +81,8 @@ class ReviewSession:
 
     def waits(self, case: ReviewCase) -> bool:
         """Return whether a case waits, and no override settles it."""
-        return is_waiting(self.store, case) and not is_overridden(case, self.store.overrides.all())
+        overrides = overrides_near(self.store, case)
+        return is_waiting(self.store, case) and not is_overridden(case, overrides)
 
     def give(
         self, decision_id: str, verdict: PersonVerdict, *, is_sure: bool = False
@@ -178,7 +180,7 @@ def why_settled(store: "Store", case: ReviewCase) -> tuple[str, str | None]:
         return f"the file was decided again at {at}: {latest.state}", latest.id
     if verdict := store.verdicts.on_equal(case.record):
         return f"a person said {verdict.verdict} at {local_time(verdict.at_utc)}", latest.id
-    if is_overridden(case, store.overrides.all()):
+    if is_overridden(case, overrides_near(store, case)):
         return "an override for its recording settles it", latest.id
     return "it does not wait for a person", latest.id
 

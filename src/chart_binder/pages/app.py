@@ -40,14 +40,14 @@ from chart_binder.jobs.review_verdicts import PersonVerdict
 from chart_binder.jobs.transcripts import stored_recording
 from chart_binder.pages.audio import audio_response
 from chart_binder.pages.case import case_values
-from chart_binder.pages.html import render, static_file, style_digest
+from chart_binder.pages.html import page_number, render, static_file, style_digest
 from chart_binder.pages.run import run_page
 from chart_binder.pages.security import MAX_BODY, NO_MORE, TOO_LONG, Access, RequestGuard
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-_PER_PAGE, _DIGITS, _EXAMPLES, _REVIEWED = 100, 7, 8, 200
+_PER_PAGE, _EXAMPLES, _REVIEWED = 100, 8, 200
 _STATIC = {
     "style.css": "text/css; charset=utf-8",
     "review.css": "text/css; charset=utf-8",
@@ -128,9 +128,8 @@ class ReviewPages:
 
     def queue(self, request: Request) -> Response:
         """Show the cases that wait, or those of a filter."""
-        filters, number = _filters(request), request.query_params.get("page", "")
+        filters, page = _filters(request), page_number(request)
         items = self._shown(filters)
-        page = int(number) if number.isdecimal() and len(number) < _DIGITS else 1
         last = -(-len(items) // _PER_PAGE)
         others = [other for other in (page - 1, page + 1) if 0 < other <= last]
         is_done = filters.state == DONE
@@ -180,8 +179,10 @@ class ReviewPages:
             raise CanonError(f"there are {counted(len(items), 'proposal')} now: look again")
         result, problems = self.session.accept_all([item.id for item in items])
         left = [f"not accepted: {counted(len(problems), 'case')}"] if problems else []
+        notes = [*left, *[*problems.values()][:_EXAMPLES]]
+        if not result.saved:
+            raise CanonError("; ".join(notes))
         following = self._place(decision_id, change.filters).following
-        notes = [*left, *problems.values()]
         return self._moved(result.words, result.files, notes, following, change.filters)
 
     @_changing

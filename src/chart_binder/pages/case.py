@@ -9,7 +9,13 @@ from chart_binder.domain.verdict import Open, Verdict
 from chart_binder.files import path_text
 from chart_binder.jobs import wording
 from chart_binder.jobs.decision import State
-from chart_binder.jobs.review import CandidateRow, ReviewCase, override_removed, reasons
+from chart_binder.jobs.review import (
+    CandidateRow,
+    ReviewCase,
+    override_removed,
+    overrides_near,
+    reasons,
+)
 from chart_binder.jobs.review_index import QueueItem
 from chart_binder.jobs.review_session import Likeness, ReviewSession, alike, why_settled
 from chart_binder.jobs.review_words import KEYS, need_text, pages_to_edit
@@ -46,7 +52,7 @@ def case_values(
     """Return the values of the template `case.html`."""
     config, decision = session.config, case.decision
     verdict = case.present_verdict(config.rules)
-    lapsed = override_removed(case, session.store.overrides.all())
+    lapsed = override_removed(case, overrides_near(session.store, case))
     candidates = [*labelled_candidates(case.bundle)] if case.bundle else []
     scale = timeline(candidates)
     views = _candidates(case, verdict, dict(candidates))

@@ -17,8 +17,10 @@ from chart_binder.jobs.wording import claim_text, musicbrainz_page
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from starlette.requests import Request
 
 STYLE = "style.css"
+_DIGITS = 4
 _FOLDER = resources.files("chart_binder.pages")
 
 
@@ -77,6 +79,12 @@ def environment() -> "Environment":
         "claim_text": claim_text,
     }
     return templates
+
+
+def page_number(request: "Request") -> int:
+    """Return the number of the page in an address, or 1."""
+    number = request.query_params.get("page", "")
+    return max(int(number), 1) if number.isdecimal() and len(number) <= _DIGITS else 1
 
 
 def _printable(value: object) -> object:

@@ -14,14 +14,14 @@ from chart_binder.jobs.decision import WAITING_STATES
 from chart_binder.jobs.library import LibraryFigures, first_tracks, library_figures
 from chart_binder.jobs.listing import DecisionQuery, listing, query_text, read_query
 from chart_binder.pages.figures import figure_values, list_call
-from chart_binder.pages.html import render
+from chart_binder.pages.html import page_number, render
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from chart_binder.store import Store
 
-_PER_PAGE, _LAST_PAGE = 100, 1000
+_PER_PAGE = 100
 _MOST_HELD = 16
 """The number of queries whose figures are held."""
 
@@ -48,8 +48,7 @@ class _LibraryView:
 
     def files(self, request: "Request") -> HTMLResponse:
         """Show a page of the files that the query `q` matches, in the order of the lists."""
-        query, number = _query(request), request.query_params.get("page", "1")
-        page = int(number) if number.isdecimal() and 0 < int(number) <= _LAST_PAGE else 1
+        query, page = _query(request), page_number(request)
         unread: list[UnreadDecision] = []
         rows = listing(self.store, query, unread.append)
         tracks = first_tracks(rows, page * _PER_PAGE + 1)[(page - 1) * _PER_PAGE :]

@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -98,7 +97,9 @@ class Access:
         yield headers.get("sec-fetch-site") in sites, _FOREIGN, 403
         origins = {f"http://{host}" for host in self.hosts}
         yield headers.get("origin") in {None, *origins}, _FOREIGN, 403
-        yield _is_equal(_cookie(headers, self.cookie), self.session), _NOT_OPENED, 403
+        cookies = _cookies(headers, self.cookie)
+        is_own = any(_is_equal(value, self.session) for value in cookies)
+        yield is_own, _NOT_OPENED, 403
         if is_change:
             yield _is_equal(headers.get(TOKEN_HEADER, ""), self.token), _FOREIGN, 403
             yield headers.get("content-type") == "application/json", "Only JSON is read here.", 415
@@ -109,12 +110,13 @@ def _is_equal(text: str, secret: str) -> bool:
     return secrets.compare_digest(text.encode(), secret.encode())
 
 
-def _cookie(headers: Headers, name: str) -> str:
-    try:
-        morsel = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        return ""
-    return morsel.value if morsel else ""
+def _cookies(headers: Headers, name: str) -> Iterator[str]:
+    """Yield the values of a cookie; servers on other ports may set any beside it, even this one."""
+    for line in headers.getlist("cookie"):
+        for pair in line.split(";"):
+            key, _, value = pair.strip().partition("=")
+            if key == name:
+                yield value
 
 
 class RequestGuard:

@@ -22,7 +22,7 @@ from chart_binder.pages.security import Access
 from chart_binder.wiring import record_lookups
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from chart_binder.store import Store
 
@@ -52,7 +52,8 @@ def serve_review(
         prepare("open.html", "case.html", "queue.html")
         app = _Counted(make_app(ReviewPages(session, index, access), library_routes(store)))
         settings = ServerConfig(
-            app, log_config=None, access_log=False, lifespan="off", ws="none", http="h11",
+            app, log_config=None, log_level="error", access_log=False, lifespan="off", ws="none",
+            http="h11",
             server_header=False, proxy_headers=False, timeout_graceful_shutdown=_GRACE_S,
         )  # fmt: skip
         server = _Server(settings, app, lambda: announce(access.address), idle_s)
@@ -78,22 +79,22 @@ class _Counted:
 
     def __init__(self, app: "ASGIApp") -> None:
         self._app = app
-        self._open_requests = 0
         self._used_at = time.monotonic()
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Answer one request."""
-        self._open_requests += 1
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            self._open_requests -= 1
+
+        async def send_and_note(message: "Message") -> None:
+            await send(message)  # waits for the browser, which reads nothing while audio is paused
             self._used_at = time.monotonic()
+
+        self._used_at = time.monotonic()
+        await self._app(scope, receive, send_and_note)
 
     @property
     def unused_s(self) -> float:
-        """The seconds since the last answer; 0 if one is being sent."""
-        return 0.0 if self._open_requests else time.monotonic() - self._used_at
+        """The seconds since the last request, or since something of an answer was sent."""
+        return time.monotonic() - self._used_at
 
 
 class _Server(Server):

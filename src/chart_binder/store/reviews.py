@@ -51,6 +51,12 @@ class Overrides(StorePart):
         records = self._database.records(OverrideRecord, sa.select(overrides))
         return {override.recording_mbid: override for override in records}
 
+    def of(self, recordings: Collection[str]) -> Mapping[str, OverrideRecord]:
+        """Return the overrides for some recordings."""
+        query = sa.select(overrides).where(overrides.c.recording_mbid.in_(recordings))
+        records = self._database.records(OverrideRecord, query)
+        return {override.recording_mbid: override for override in records}
+
     def remove(self, recording: RecordingId) -> None:
         """Remove the override for a recording, if there is one."""
         with self._database.writing() as connection:
@@ -134,9 +140,8 @@ class ReviewQueue(StorePart):
         self, evidence_hash: str, states: Collection[str]
     ) -> tuple[DecisionRecord, ...]:
         """Return the waiting decisions from this evidence that can be read, the oldest first."""
-        query = sa.select(decisions).where(
-            decisions.c.evidence_hash == evidence_hash, _waits(states)
-        )
+        number = sa.select(decisions.c.seq).where(decisions.c.evidence_hash == evidence_hash)
+        query = sa.select(decisions).where(decisions.c.seq.in_(number), _waits(states))
         rows = self._database.rows(query.order_by(decisions.c.seq))
         return tuple(readable(self._database, rows))
 

@@ -87,16 +87,9 @@ decisions = sa.Table(
     sa.Index("decisions_by_path", "path_key", "seq"),
     sa.Index("decisions_by_state", "state", "seq"),
     sa.Index("decisions_by_run", "run_id", "seq"),
+    sa.Index("decisions_by_evidence", "evidence_hash", "seq"),
 )
 """`path_key` is `database.path_key`; `document` and `artifact` are JSON."""
-_is_answered = decisions.c.adjudicator.is_not(None)
-sa.Index(
-    "decisions_by_evidence",
-    decisions.c.evidence_hash,
-    decisions.c.seq,
-    sqlite_where=_is_answered,
-    postgresql_where=_is_answered,
-)
 
 evidence = sa.Table("evidence", METADATA, _key("hash"), *_columns(Bytes, "document"))
 """`document` is compressed by zlib: evidence as JSON, a transcript as JSON Lines."""

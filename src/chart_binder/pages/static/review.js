@@ -16,6 +16,7 @@ const ASKS = {
   reject: ["What is wrong with the proposal?", "In a few words; it is stored with the verdict",
     "Reason"],
 };
+const given = []; // the cases with a verdict from this page, the newest last
 const BULK = { f: "album", e: "reason", g: "proposal" };
 let busy = false;
 
@@ -32,6 +33,11 @@ function warn(text) {
   $("alert").textContent = text;
 }
 
+function problemIn(text) { // a page of the server, or plain text
+  const heading = new DOMParser().parseFromString(text, "text/html").querySelector("h1");
+  return heading ? heading.textContent : text;
+}
+
 async function call(url, body) {
   const options = body && {
     method: "POST",
@@ -40,7 +46,7 @@ async function call(url, body) {
   };
   const response = await fetch(url, options);
   const isJson = (response.headers.get("content-type") || "").startsWith("application/json");
-  if (!isJson) throw new Error(await response.text());
+  if (!isJson) throw new Error(problemIn(await response.text()));
   return response.json();
 }
 
@@ -92,6 +98,7 @@ const current = () => $("case") && $("case").dataset;
 const filters = () => Object.fromEntries(new URLSearchParams(current().query));
 
 async function finish(answer) {
+  given.push(current().id);
   await show(answer.next);
   say(answer.message, { notes: answer.notes, undo: true });
 }
@@ -142,8 +149,9 @@ async function acceptAlike(by) {
 
 async function undo() {
   const here = current();
-  const id = here && "undo" in here ? here.id : null;
+  const id = here && "undo" in here ? here.id : given.at(-1);
   const answer = await call("/undo", { id, filters: here ? filters() : {} });
+  if (given.includes(id)) given.splice(given.lastIndexOf(id), 1);
   if (!answer.next) return warn(answer.problem);
   await show(answer.next);
   say(answer.message);
@@ -188,6 +196,7 @@ function press(key) {
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (event.repeat && !"np".includes(event.key)) return; // a key held down is one verdict
   if (document.querySelector("dialog[open]") || !$("keys-on").checked) return;
   const { target } = event;
   if (target.closest("input, select, textarea")) {
@@ -202,6 +211,7 @@ document.addEventListener("click", (event) => {
   const target = event.target.closest("[data-act], [data-alike], #following, #previous");
   if (!target || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
+  if (event.detail > 1 && target.tagName === "BUTTON") return; // a double click is one verdict
   if (target.dataset.act) act(target.dataset.act, target.dataset.text);
   else if (target.dataset.alike) run(() => acceptAlike(target.dataset.alike));
   else run(() => show(target.href));
