@@ -126,6 +126,12 @@ def test_a_damaged_row_is_named_by_table_line_and_column(dump: Path, tmp_path: P
     assert "line 17: column medium is NULL" in refusal(dump, out)
     change(dump, "track", lambda fields: fields[:3], line=17)
     assert "line 17: 3 fields, and the table has 12 columns" in refusal(dump, out)
+    change(dump, "release_country", lambda fields: [*fields[:2], "40000", *fields[3:]], line=2)
+    (dump / "mbdump" / "track").write_bytes((DUMP / "mbdump" / "track").read_bytes())
+    assert "line 2: column date_year is '40000', not a small whole number" in refusal(dump, out)
+    change(dump, "release_country", lambda fields: [*fields[:2], "1999", *fields[3:]], line=2)
+    change(dump, "medium", lambda fields: [*fields[:4], "a\rb", *fields[5:]], line=3)
+    assert "medium', line 3: a carriage return that is not escaped" in refusal(dump, out)
 
 
 @pytest.mark.parametrize(
@@ -161,12 +167,31 @@ def test_a_table_that_is_cut_off_is_refused(dump: Path, tmp_path: Path) -> None:
     content = path.read_bytes()
     path.write_bytes(content[:-40])
     assert "recording' is cut off" in refusal(dump, tmp_path / "out")
+    path.write_bytes(b"")
+    assert "recording' is empty" in refusal(dump, tmp_path / "out")
     path.write_bytes(content[: content.rindex(b"\n", 0, -1) + 1])
-    assert "rows of track refer to a recording that is not there" in refusal(dump, tmp_path / "out")
+    text = refusal(dump, tmp_path / "out")
+    assert re.search(r"incomplete: recording lacks rows to which \d+ rows? of track refer", text)
     path.write_bytes(b"\xff".join(content.split(b"INVENTED")))
     assert re.search(r"line \d+: byte 48 is not UTF-8", refusal(dump, tmp_path / "out"))
     path.unlink()
     assert refusal(dump, tmp_path / "out").endswith("mbdump' lacks the table recording")
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "missing"),
+    [("track", 7, "artist_credit"), ("artist_credit_name", 0, "artist_credit"),
+     ("release_country", 0, "release"),
+     ("release_country", 1, "area")],
+)  # fmt: skip
+def test_a_row_that_refers_to_a_missing_one_is_refused(
+    dump: Path, tmp_path: Path, table: str, column: int, missing: str
+) -> None:
+    change(dump, table, lambda row: [*row[:column], "99999999", *row[column + 1 :]], line=2)
+    text = refusal(dump, tmp_path / "out")
+    assert re.search(
+        rf"incomplete: {missing}(_name)? lacks rows to which \d+ rows? of \w+ refer", text
+    )
 
 
 def test_other_schemas_are_refused_by_number(dump: Path, tmp_path: Path) -> None:
@@ -248,18 +273,22 @@ def test_a_build_says_that_it_takes_duckdb(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_recordings_whose_mbids_begin_alike_are_kept_apart(dump: Path, tmp_path: Path) -> None:
-    first = (dump / "mbdump" / "recording").read_text().split("\t")[1]
-    alike = first[:-4] + ("0000" if first[-4:] != "0000" else "0001")
-    change(dump, "recording", lambda fields: [fields[0], alike, *fields[2:]], line=2)
+    rest = "8000-00000000000"
+    gids = [
+        f"aaaaaaaa-aaaa-4aaa-{rest}0",
+        f"aaaaaaaa-aaaa-4aaa-{rest}1",
+        f"aaaaaaaa-aaaa-4aab-{rest}0",
+    ]
+    titles = [row[2] for row in fields_of(dump, "recording")[:3]]
+    new = dict(zip((row[1] for row in fields_of(dump, "recording")), gids, strict=False))
+    change(dump, "recording", lambda row: [row[0], new.get(row[1], row[1]), *row[2:]])
     build(dump, tmp_path / "out")
-    key, _ = layout.key_and_rest(first)
-    file = layout.open_index(tmp_path / "out")
-    keys = file.execute("SELECT key FROM recording WHERE key BETWEEN ? AND ?", (key, key + 1))
-    assert len(keys.fetchall()) == 2
-    ((kind, displaced, gid),) = file.execute("SELECT * FROM displaced")
-    file.close()
-    assert (kind, displaced) == (layout.RECORDING, key + 1)
-    assert layout.gid_text(gid) == max(first, alike)
+    reader = Reader(tmp_path / "out")
+    rows = [row for row in map(reader.recording_row, gids) if row]
+    assert [row[2] for row in rows] == titles
+    assert [reader.recording(row).id for row in rows] == gids
+    key, _ = layout.key_and_rest(gids[0])
+    assert [row[0] for row in rows] == [key, key + 2, key + 1]
 
 
 @pytest.mark.parametrize("table", ["recording", "title", "media", "isrc"])

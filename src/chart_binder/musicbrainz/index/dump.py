@@ -96,6 +96,7 @@ _FORMS = {
     "t": ("VARCHAR", re.compile(".*", re.DOTALL), "text"),
     "z": ("VARCHAR", re.compile(".*", re.DOTALL), "a time"),
 }
+_GREATEST = {"i": 2**31 - 1, "s": 2**15 - 1}
 _NULL = r"\N"
 _PIECE = 1 << 20
 _TAR_ERRORS = (tarfile.TarError, EOFError, OSError)
@@ -118,7 +119,10 @@ class Column(NamedTuple):
         if value == _NULL:
             return None if self.is_optional else "is NULL (\\N), which it must not be"
         _, form, expected = _FORMS[self.kind]
-        return None if form.fullmatch(value) else f"is {value[:80]!r}, not {expected}"
+        is_valid = form.fullmatch(value) and (
+            self.kind not in _GREATEST or abs(int(value)) <= _GREATEST[self.kind]
+        )
+        return None if is_valid else f"is {value[:80]!r}, not {expected}"
 
 
 def columns_of(table: str, schema: int) -> tuple[Column, ...]:
@@ -357,6 +361,8 @@ def _line_problem(line: bytes, columns: tuple[Column, ...]) -> str | None:
         return f"byte {error.start + 1} is not UTF-8"
     if not text.endswith("\n"):
         return "the line has no end, so the file is cut off"
+    if "\r" in text:
+        return "a carriage return that is not escaped"
     fields = text[:-1].split("\t")
     if len(fields) != len(columns):
         return f"{counted(len(fields), 'field')}, and the table has {len(columns)} columns"

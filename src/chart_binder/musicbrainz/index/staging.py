@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chart_binder.errors import IndexFileError
+from chart_binder.errors import IndexFileError, counted
 from chart_binder.files import quoted
 from chart_binder.musicbrainz.index.areas import Areas
 from chart_binder.musicbrainz.index.dump import Dump, Meter, columns_of, damage_in
@@ -24,9 +24,16 @@ _REFERENCES = (
     ("track", "recording", "recording", "id"), ("track", "medium", "medium", "id"),
     ("medium", "release", "release", "id"), ("release", "release_group", "release_group", "id"),
     ("release", "credit", "credit", "id"), ("recording", "credit", "credit", "id"),
-    ("release_group", "credit", "credit", "id"), ("credit_name", "artist", "artist", "id"),
+    ("release_group", "credit", "credit", "id"), ("track", "credit", "credit", "id"),
+    ("credit_name", "credit", "credit", "id"),
+    ("credit_name", "artist", "artist", "id"), ("event", "release", "release", "id"),
+    ("event", "area", "area", "id"),
 )  # fmt: skip
 """Columns that must refer to a row of another table, or tables were cut at the end of a line."""
+_NAMES = {
+    "credit": "artist_credit", "credit_name": "artist_credit_name", "event": "release_country",
+}  # fmt: skip
+"""The tables of a dump that are staged under another name."""
 
 
 def read_queries(name: str) -> dict[str, str]:
@@ -107,7 +114,9 @@ def _source(dump: Dump, table: str) -> str:
 
 def _refuse_cut(path: Path) -> None:
     with path.open("rb") as stream:
-        stream.seek(max(0, path.stat().st_size - 1))
+        if not stream.seek(0, 2):
+            raise IndexFileError(f"{quoted(path)} is empty; a dump has no file for an empty table")
+        stream.seek(-1, 2)
         if stream.read() != b"\n":
             raise IndexFileError(f"{quoted(path)} is cut off: its last line has no end")
 
@@ -123,7 +132,9 @@ def _damage_named(dump: Dump, names: list[str]) -> Iterator[None]:
         for name in names:
             if damage := damage_in(dump.tables[name], name, dump.schema):
                 raise IndexFileError(damage) from error
-        raise
+        paths = " or ".join(quoted(dump.tables[name]) for name in names)
+        first_line = str(error).partition("\n")[0]
+        raise IndexFileError(f"{paths} cannot be loaded: {first_line}") from error
 
 
 def run(
@@ -146,14 +157,14 @@ def derive(connection: "DuckDBPyConnection", meter: Meter) -> None:
     meter.begin("check references", len(_REFERENCES), "columns")
     for number, (table, column, other, key) in enumerate(_REFERENCES, 1):
         query = (
-            f"SELECT count(*), min(a.{column}) FROM {table} a"
+            f"SELECT count(a.{column}), min(a.{column}) FROM {table} a"
             f" ANTI JOIN {other} b ON b.{key} = a.{column}"
         )
         count, least = first_row(connection, query)
         if count:
             raise IndexFileError(
-                f"the dump is incomplete: {count:,} rows of {table} refer to a {other} that is not"
-                f" there (such as {least})"
+                f"the dump is incomplete: {_NAMES.get(other, other)} lacks rows to which"
+                f" {counted(count, 'row')} of {_NAMES.get(table, table)} refer (such as {least})"
             )
         meter.show(number)
     _separate_keys(connection)
@@ -175,13 +186,18 @@ def _separate_keys(connection: "DuckDBPyConnection") -> None:
         taken: set[int] = set()
         for row_id, key, rest in rows:
             free = key
-            while free in taken:
+            while free in taken or (free != key and _has_key(connection, table, free)):
                 free += 1
             taken.add(free)
             if free != key:
                 gid = bytes.fromhex(gid_of_row(key, rest).replace("-", ""))
                 connection.execute(f"UPDATE {table} SET key = ? WHERE id = ?", [free, row_id])
                 connection.execute("INSERT INTO displaced VALUES (?, ?, ?)", [kind, free, gid])
+
+
+def _has_key(connection: "DuckDBPyConnection", table: str, key: int) -> bool:
+    query = f"SELECT 1 FROM {table} WHERE key = ?"
+    return connection.execute(query, [key]).fetchone() is not None
 
 
 def first_row(connection: "DuckDBPyConnection", query: str) -> tuple[Any, ...]:
