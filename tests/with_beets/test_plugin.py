@@ -293,10 +293,14 @@ class TestImport(PluginMixin, IOMixin, ImportHelper):
         assert (item.canon_first_date, item.original_year) == ("1977-02-04", 1977)
         assert self.paths(canon_store) == {*files, *(() if moves else before)}
 
+    @pytest.mark.parametrize("section", [
+        {"auto": True, "config": "absent.toml"}, {"auto": True, "config": [1]}, {"auto": "maybe"},
+        {"auto": True, "original_date": "maybe"}, {"auto": True, "autoo": True}, "yes", None,
+    ])  # fmt: skip
     def test_an_import_goes_on_without_canon(
-        self, tmp_path: Path, canon_store: str, mb: MusicBrainzStandIn
+        self, tmp_path: Path, canon_store: str, mb: MusicBrainzStandIn, section: object
     ) -> None:
-        self.config["canon"].set({"auto": True, "config": "absent.toml"})
+        self.config["canon"].set(section)
         assert len(self.imported(tmp_path)[1]) == len(BUNDLES)
         assert mb.requests == []
 

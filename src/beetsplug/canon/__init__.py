@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from beets import ui
 from beets.exceptions import UserError
 from beets.plugins import BeetsPlugin
+from confuse import ConfigError
 
 from chart_binder.errors import INTERRUPTED, CanonError, counted
 from chart_binder.files import path_text, safe_text
@@ -93,11 +94,10 @@ class CanonPlugin(BeetsPlugin):
         Raises `CanonError` and confuse's `ConfigError`.
         """
         from chart_binder.config.load import load_settings
-        from chart_binder.errors import ConfigError
 
         for key in self.config.keys():  # noqa: SIM118 - a view, which has no __iter__ of keys
             if key not in _DEFAULTS:
-                raise ConfigError(
+                raise CanonError(
                     f"beets' configuration has no key canon.{key}: {', '.join(_DEFAULTS)} are"
                     " allowed; canon's other keys are in its own file, which canon.config names"
                 )
@@ -186,21 +186,22 @@ class CanonPlugin(BeetsPlugin):
         Whatever fails is a warning: the import goes on.
         """
         del session
-        if not self.config["auto"].get(bool):
-            return
-        with_date = self.config["original_date"].get(bool)
-
-        def finish(item: "Item", file: "FileResult") -> None:
-            if file.decision.state == "error":
-                self._log.warning("{}: {}", item, file.decision.failure)
+        with self._warning():
+            if not self.config["auto"].get(bool):
                 return
-            fields.apply_decision(item, file.decision, with_original_date=with_date)
-            item.store()
+            with_date = self.config["original_date"].get(bool)
 
-        items = task.imported_items()
-        if self._try_to_decide(items, finish):
+            def finish(item: "Item", file: "FileResult") -> None:
+                if file.decision.state == "error":
+                    self._log.warning("{}: {}", item, file.decision.failure)
+                    return
+                fields.apply_decision(item, file.decision, with_original_date=with_date)
+                item.store()
+
             from .items import path_of
 
+            items = task.imported_items()
+            self._decide_files(items, finish)
             self._paths_before |= {item.id: path_of(item) for item in items}
 
     def decide_moved(self, session: "ImportSession", task: "ImportTask") -> None:
@@ -213,25 +214,32 @@ class CanonPlugin(BeetsPlugin):
         before = [(item, self._paths_before.pop(item.id, None)) for item in task.imported_items()]
         moved = {path: item for item, path in before if path and path != path_of(item)}
         if moved:
-            self._try_to_decide([*moved.values()], lambda _item, _file: None, left=[*moved])
+            with self._warning():
+                self._decide_files([*moved.values()], lambda _item, _file: None, left=[*moved])
 
-    def _try_to_decide(
+    @contextmanager
+    def _warning(self) -> Iterator[None]:
+        """Make a failure a warning, a wrong value in beets' configuration included."""
+        try:
+            yield
+        except (CanonError, ConfigError) as error:
+            self._log.warning("not decided: {}", error)
+
+    def _decide_files(
         self,
         items: Sequence["Item"],
         on_item: "Callable[[Item, FileResult], None]",
         left: Sequence[Path] = (),
-    ) -> bool:
-        """Decide items, and forget paths that their files have left; a failure is a warning."""
+    ) -> None:
+        """Decide items, and forget paths that their files have left.
+
+        Raises `CanonError` and confuse's `ConfigError`.
+        """
         from .items import decide_items, forget_gone
 
-        try:
-            config = self.settings()
-            decide_items(items, config, on_item, call=["import"])
-            forget_gone(left, config)
-        except CanonError as error:
-            self._log.warning("not decided: {}", error)
-            return False
-        return True
+        config = self.settings()
+        decide_items(items, config, on_item, call=["import"])
+        forget_gone(left, config)
 
 
 def _store(item: "Item") -> None:
