@@ -83,7 +83,7 @@ ELSEWHERE = "http://models.example:11434"
         (ELSEWHERE, {"HTTP_PROXY": "http://u:hunter2@[::1"}, "HTTP_PROXY = 'http://***@[::1'"),
         (ELSEWHERE, ODD["NO_PROXY"], "(HTTP_PROXY: Connection refused): set NO_PROXY"),
         ("https://models.example", ODD["SSL_CERT_FILE"],
-         "SSL_CERT_FILE in the environment is '/gone/ca.pem', where no certificates can be read"),
+         "SSL_CERT_FILE in the environment is '/gone/ca.pem', from which no certificates"),
     ],
 )  # fmt: skip
 def test_for_a_model_elsewhere_the_variable_is_named(
