@@ -9,7 +9,8 @@ SOURCES = sorted((Path(__file__).parents[1] / "src").rglob("*.py"))
 SAYS_NOTHING = frozenset((
     "one", "found", "each", "known", "said", "kept", "own", "rest", "written", "given", "asked",
     "told", "this", "that", "which", "such", "those", "taken", "seen", "noted", "thing", "things",
-    "stuff", "what", "who", "it", "they",
+    "stuff", "what", "who", "it", "they", "shown", "named", "other", "others", "wanted", "read",
+    "more", "left", "meant", "ones",
 ))  # fmt: skip
 MOST = 0.003
 

@@ -245,16 +245,16 @@ class CannedModel:
                 )
                 raise self._departs(f"opening message {number} ({role})", *texts)
 
-    def _check_observations(self, shown: str) -> None:
+    def _check_observations(self, seen_text: str) -> None:
         """Check that the model is shown the recorded observations of recorded steps."""
         self._check_calls()
         for exchange in self._turn.exchanges:
             observation = exchange.observation
-            if exchange.step and observation and not _is_shown(observation.content, shown):
+            if exchange.step and observation and not _is_shown(observation.content, seen_text):
                 raise self._departs(
                     f"what the model is shown after turn {self._turn_number}",
                     observation.content,
-                    shown,
+                    seen_text,
                 )
 
     def _check_calls(self) -> None:
@@ -277,14 +277,14 @@ def _without_lookups(content: str, expected: str) -> str:
     return content.partition(heading)[0]
 
 
-def _is_shown(content: str, shown: str) -> bool:
+def _is_shown(content: str, seen_text: str) -> bool:
     """Return whether an observation is shown: unchanged, sanitized, or inside a JSON text."""
     forms = (
         content,
         sanitize(content, RESERVED_LABELS),
         msgspec.json.encode(content).decode()[1:-1],
     )
-    return any(form in shown for form in forms)
+    return any(form in seen_text for form in forms)
 
 
 def _expected(exchanges: Sequence[Exchange]) -> str:

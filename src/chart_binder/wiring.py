@@ -408,7 +408,7 @@ class MusicBrainzOverrides(OverrideLookup):
 
         Raises `LookupFailedError` and `StoreError`.
         """
-        stored = self.read()
+        stored = self.read_all()
         if not stored:
             return None
         from chart_binder.jobs.named_records import merged_override  # needed for overrides alone
@@ -448,8 +448,8 @@ def tagged_recording(path: Path) -> RecordingId | None:
 
 def index_path(config: Config) -> Path:
     """Return the path of the index of MusicBrainz; there may be no file."""
-    named = config.musicbrainz.index
-    return Path(named).expanduser() if named else data_folder() / "musicbrainz.index"
+    setting = config.musicbrainz.index
+    return Path(setting).expanduser() if setting else data_folder() / "musicbrainz.index"
 
 
 def musicbrainz_source(config: Config, store: "Store", since: float = 0.0) -> "Source":

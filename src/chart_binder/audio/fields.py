@@ -115,7 +115,7 @@ _FORMS: dict[str, tuple[_TextReader, _TextWriter]] = {
     "asf": (asf.texts_of, asf.text_items),
 }
 
-_READERS: dict[str, _TextReader] = {form: read for form, (read, _) in _FORMS.items()}
+_READERS: dict[str, _TextReader] = {form: reader for form, (reader, _) in _FORMS.items()}
 _READERS |= dict.fromkeys((riff.INFO_FORM, riff.TEXT_FORM), _plain_text)
 _READERS["id3v1"] = lambda item: tuple(
     text for *_, texts in _id3v1_texts(item.data) for text in texts or () if text
@@ -170,8 +170,8 @@ def texts_of_file(tags: TagSet) -> dict[str, Texts]:
     The tags are ordered as in players. Texts are unchanged, so numbers keep leading zeros.
     """
     block = _existing_block(tags)
-    others = _texts_of_others(tags, _WRITTEN[tags.container][0])
-    return {**others, **(_texts_by_field(block) if block else {})}
+    texts_elsewhere = _texts_of_others(tags, _WRITTEN[tags.container][0])
+    return {**texts_elsewhere, **(_texts_by_field(block) if block else {})}
 
 
 def new_block(tags: TagSet) -> TagBlock:
@@ -327,9 +327,9 @@ def _with_field(block: TagBlock, name: str, texts: Texts) -> TagBlock:
 
 def _with_texts(block: TagBlock, key: str, texts: Texts) -> TagBlock:
     """Return the block with these texts under a key; if it has them, its bytes do not change."""
-    read, _ = _FORMS[block.form]
+    read_texts, _ = _FORMS[block.form]
     new = text_items(block.form, key, texts) if texts else ()
-    new_texts = tuple(text for item in new for text in read(item) or ())
+    new_texts = tuple(text for item in new for text in read_texts(item) or ())
     old = _items_at(block, key)
     if _texts_at(block, key) == new_texts and bool(old) == bool(texts):
         return block

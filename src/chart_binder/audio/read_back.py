@@ -68,8 +68,10 @@ def require_read_back(source: OpenFile, before: TagSet, after: TagSet) -> None:
     for key, texts in changed:
         value = tags.get(key) if tags is not None else None
         if (actual := _texts_of(value)) != _as_mutagen_reads(value, texts):
-            read, expected = "; ".join(actual), "; ".join(texts)
-            raise AudioError(f"mutagen reads {read!r} under {key}, where {expected!r} is expected")
+            actual_text, expected = "; ".join(actual), "; ".join(texts)
+            raise AudioError(
+                f"mutagen reads {actual_text!r} under {key}, where {expected!r} is expected"
+            )
 
 
 def _detected_class(stream: BinaryIO, name: str) -> Any:

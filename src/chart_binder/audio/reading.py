@@ -147,11 +147,11 @@ def _opened(source: OpenFile) -> Any:
     return audio
 
 
-def _by_mutagen(source: OpenFile, read: Callable[[BinaryIO], Any], start: int = 0) -> Any:
+def _by_mutagen(source: OpenFile, parse: Callable[[BinaryIO], Any], start: int = 0) -> Any:
     try:
         with source.stream() as stream:
             stream.seek(start)
-            return read(stream)
+            return parse(stream)
     except mutagen.MutagenError as error:
         raise _damaged(source, str(error)) from error
     except OSError as error:

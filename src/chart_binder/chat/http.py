@@ -153,14 +153,14 @@ class ModelServer:
         self,
         path: str,
         body: Mapping[str, Any] | None,
-        read: Callable[[Any], T],
+        parse: Callable[[Any], T],
         *,
         split: Split = whole,
         refusal: Refusal | None = None,
         max_tokens: int = 0,
         timeout_fault: str = "LATE",
     ) -> Generator[T, None, None]:
-        """Request a path, and yield each JSON document of the answer as read by `read`.
+        """Request a path, and yield each JSON document of the answer as read by `parse`.
 
         Raises the errors of `read_answer` and `translated`.
         """
@@ -175,7 +175,7 @@ class ModelServer:
             for document in self.read_answer(
                 answer, answer.iter_raw(), split=split, refusal=refusal, max_tokens=max_tokens
             ):
-                yield read(document)
+                yield parse(document)
 
     def read_answer(
         self,

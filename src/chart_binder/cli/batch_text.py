@@ -186,8 +186,8 @@ def _reasons(label: str, measures: Measures, counts: Mapping[str, int], most: in
     for why, count in list(counts.items())[:most]:
         path = measures.examples.get(why)
         where = "" if path is None or PurePath(path).name in why else f"{path}: "
-        others = f" (and {counted(count - 1, 'more file')})" if count > 1 else ""
-        texts.append(f"{where}{why}{others}")
+        same_reason = f" (and {counted(count - 1, 'more file')})" if count > 1 else ""
+        texts.append(f"{where}{why}{same_reason}")
     if len(counts) > most:
         texts.append(f"and {counted(len(counts) - most, 'other kind')}")
     yield from output.labelled_list(label, texts, LABEL_WIDTH + 1, 0)

@@ -122,10 +122,10 @@ def set_key(session: options.Session, key: str, value: str, dry_run: bool) -> No
     after = value_at(checked(new, path).config, key)
     if not dry_run and new != text:
         save_text(path, new)
-    shown = masked(after) if isinstance(after, str) else after
+    masked_value = masked(after) if isinstance(after, str) else after
     outcome = "unchanged in" if new == text else "would be set in" if dry_run else "set in"
-    fields = {"key": key, "value": shown, "file": str(path), "changed": new != text}
-    line = f"{key} = {json.dumps(shown, ensure_ascii=False)}  # {outcome} {path}"
+    fields = {"key": key, "value": masked_value, "file": str(path), "changed": new != text}
+    line = f"{key} = {json.dumps(masked_value, ensure_ascii=False)}  # {outcome} {path}"
     session.show(fields, output.wrap(line, "", _INDENT))
     variable = f"{PREFIX}{key.upper().replace('.', '__')}"
     if variable in os.environ:

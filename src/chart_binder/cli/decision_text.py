@@ -102,8 +102,10 @@ def decision_lines(
     if explained and not brief and decision.questions:
         yield from _questions(case)
     elif brief:
-        first, *others = missing_facts(decision) or [""]
-        remainder = f"and {counted(len(others), 'other fact')}: see canon explain" if others else ""
+        first, *further = missing_facts(decision) or [""]
+        remainder = (
+            f"and {counted(len(further), 'other fact')}: see canon explain" if further else ""
+        )
         yield from labelled_list("missing", filter(None, (first, remainder)))
     else:
         yield from labelled_list("missing", decision.missing_facts)
@@ -282,14 +284,17 @@ def _rule_lines(
 ) -> Iterator[str]:
     """Yield the rules with reasons; unless `whole`, of a decided case only the rules that chose."""
     decision, steps = case.decision, [*_rule_path(case, verdict)]
-    shown = [step for step in steps if step.rule in (decision.crg_rule, decision.rr_rule)]
+    chosen_steps = [step for step in steps if step.rule in (decision.crg_rule, decision.rr_rule)]
     if whole or decision.state is not State.DECIDED:
-        shown = steps
-    yield from ("", "  The rules, in their order:" if shown == steps else "  The rules that chose:")
-    for step in shown:
+        chosen_steps = steps
+    yield from (
+        "",
+        "  The rules, in their order:" if chosen_steps == steps else "  The rules that chose:",
+    )
+    for step in chosen_steps:
         reason = "see above" if step.said == decision.rationale else _say_once(step.said, chosen)
         yield from wrap(f"{step.rule}: {reason}", "    ", 6)
-    if hidden := len(steps) - len(shown):
+    if hidden := len(steps) - len(chosen_steps):
         yield from wrap(
             f"and {counted(hidden, 'rule')} that did not apply: -v shows all", "    ", 6
         )

@@ -148,16 +148,16 @@ def _print_list(
             counts[row.state] += 1
             yield row
 
-    shown = listing.by_album(counted_rows(), limit)
+    listed_rows = listing.by_album(counted_rows(), limit)
     width = min(output.terminal_edge(), _MAX_WIDTH)
-    output.print_lines(list_lines(shown, width, explained=explained))
-    hidden = counts.total() - len(shown)
+    output.print_lines(list_lines(listed_rows, width, explained=explained))
+    hidden = counts.total() - len(listed_rows)
     notes = [f"{hidden:,} more: --limit 0 lists all"] if hidden else []
-    if any((first := row.decision.first_release) and not first.year_certain for row in shown):
+    if any((first := row.decision.first_release) and not first.year_certain for row in listed_rows):
         notes.append("?: that year or earlier")
     if count := counts[State.ERROR]:
         notes.append(f"{counted(count, 'error')}: `canon batch --only error FOLDER` tries again")
-    if any(row.is_gone for row in shown):
+    if any(row.is_gone for row in listed_rows):
         notes.append("gone: the file does not exist any more; `canon forget PATH` forgets it")
     output.print_notes(notes)
     if counts.keys() & WAITING_STATES:

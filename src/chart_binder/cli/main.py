@@ -81,8 +81,8 @@ class Commands(click.Group):
         name = args[0]
         if not (name in COMMANDS or name.startswith("-") or ctx.resilient_parsing):
             close = get_close_matches(name.casefold(), COMMANDS, n=1)
-            meant = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(COMMANDS)}."
-            ctx.fail(f"No such command {name!r}: {meant}")
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(COMMANDS)}."
+            ctx.fail(f"No such command {name!r}: {hint}")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
@@ -176,9 +176,9 @@ def _report(error: BaseException) -> None:
 
     match error:
         case click.ClickException():
-            shown = io.StringIO()
-            error.show(shown)
-            print_lines(shown.getvalue().splitlines(), err=True)
+            usage = io.StringIO()
+            error.show(usage)
+            print_lines(usage.getvalue().splitlines(), err=True)
         case KeyboardInterrupt() | click.Abort():
             print_lines([""] * isinstance(error, KeyboardInterrupt), err=True)  # after `^C`
             print_error("interrupted")

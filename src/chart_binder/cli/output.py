@@ -166,9 +166,9 @@ class SkippedRecords:
 
 def count_text(counts: Mapping[Any, int], words: Mapping[Any, str]) -> str:
     """Return the nonzero counts in the order of `words`; counts without a word come last."""
-    shown = (f"{counts[name]:,} {words.get(name, name)}" for name in {**words, **counts}
+    texts = (f"{counts[name]:,} {words.get(name, name)}" for name in {**words, **counts}
              if counts.get(name))  # fmt: skip
-    return ", ".join(shown)
+    return ", ".join(texts)
 
 
 def terminal_width() -> int:
@@ -223,8 +223,8 @@ def with_folder(title: str, folder: str, width: int | None = None) -> str:
         return title
     ends = (f"{_ELLIPSIS}{folder[at:]}" for at in range(1, len(folder)) if folder[at] == os.sep)
     cut = shortened(folder[::-1], room)[::-1]
-    shown = (text for text in chain([folder], ends) if display_width(text) <= room)
-    return f"{title}  [{next(shown, cut)}]"
+    fitting = (text for text in chain([folder], ends) if display_width(text) <= room)
+    return f"{title}  [{next(fitting, cut)}]"
 
 
 def table(rows: Iterable[Sequence[object]], *, has_head: bool = True) -> Iterator[str]:

@@ -43,20 +43,20 @@ def progress(
         yield Progress()
         return
     is_bar = is_drawn and sys.stderr.isatty()
-    shown = _ProgressBar(sys.stderr, after_s) if is_bar else _ProgressLines()
-    shown.total, shown.noun = total, noun
+    display = _ProgressBar(sys.stderr, after_s) if is_bar else _ProgressLines()
+    display.total, display.noun = total, noun
     if paths:
-        threading.Thread(target=shown.count_files, args=(paths,), daemon=True).start()
-    if not isinstance(shown, _ProgressBar):
-        yield shown
+        threading.Thread(target=display.count_files, args=(paths,), daemon=True).start()
+    if not isinstance(display, _ProgressBar):
+        yield display
         return
-    threading.Thread(target=shown.tick, daemon=True).start()
-    with redirect_stderr(cast("TextIO", _AboveBar(shown))):
+    threading.Thread(target=display.tick, daemon=True).start()
+    with redirect_stderr(cast("TextIO", _AboveBar(display))):
         try:
-            yield shown
+            yield display
         finally:
-            shown.is_over.set()
-            shown.clear()
+            display.is_over.set()
+            display.clear()
 
 
 class Progress:

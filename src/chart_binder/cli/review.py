@@ -154,7 +154,7 @@ def list_queue(
 
     Exit status: 0 nothing needs you, 3 something does, 1 an error, 2 bad usage or configuration.
     """
-    shown, remaining, lines = 0, 0, list[str]()
+    listed_count, remaining, lines = 0, 0, list[str]()
     skipped = output.SkippedRecords()
     override_records, named_paths = session.overrides, list(map(Path, paths))
     with session.open_store() as store:
@@ -162,7 +162,7 @@ def list_queue(
         for album in queue_by_album(islice(queue, limit or None)):
             if not session.as_json:
                 cases = [queued.case for queued in album]
-                lines += [""] * bool(shown)
+                lines += [""] * bool(listed_count)
                 lines += review_text.album_cases_lines(cases, session.config)
             for queued in album if session.as_json else ():
                 output.print_json(
@@ -170,22 +170,22 @@ def list_queue(
                         queued.case.path, review_text.queued_object(queued.case, session.config)
                     )
                 )
-            shown, remaining = shown + len(album), album[-1].cases_left - 1
+            listed_count, remaining = listed_count + len(album), album[-1].cases_left - 1
         is_whole = states == set(QUEUED)
         unwritten = _list_unwritten(session, store, named_paths, lines) if is_whole else []
-    is_cut = remaining and shown == limit
+    is_cut = remaining and listed_count == limit
     remainder = f", and {remaining} more: --limit 0 lists all" if is_cut else ""
     not_written = f"; {counted(len(unwritten), 'file')} not written" if unwritten else ""
     show = output.print_notes if session.as_json else output.print_lines
     needs = "nothing needs you"
-    if shown:
-        needs = f"{counted(shown, 'case needs', 'cases need')} you"
+    if listed_count:
+        needs = f"{counted(listed_count, 'case needs', 'cases need')} you"
     show([f"{needs}{remainder}{not_written}", *lines])
-    if shown:
+    if listed_count:
         output.print_next(output.canon_call("review", "--interactive"))
     elif unwritten:  # `write` says what helps
         output.print_next(output.canon_call("write", *(paths or [str(unwritten[0])])))
-    return skipped.status or (3 if shown or unwritten else 0)
+    return skipped.status or (3 if listed_count or unwritten else 0)
 
 
 def _list_unwritten(
@@ -233,9 +233,11 @@ def show(session: options.Session, name: str, transcript: bool) -> int:
         "transcript": events if transcript else None,
     }
     whole = session.verbosity > 0
-    shown = None if has_override else rules
+    rules_verdict = None if has_override else rules
     if waits or lapsed or whole or case.decision.state is State.ERROR:
-        lines = review_text.case_lines(case, shown, session.config, lapsed=lapsed, whole=whole)
+        lines = review_text.case_lines(
+            case, rules_verdict, session.config, lapsed=lapsed, whole=whole
+        )
     else:
         override = override_for(case.bundle, override_records) if case.bundle else None
         lines = review_text.settled_lines(case, verdict, override)
@@ -436,7 +438,7 @@ def serve_page(
             " programs can damage it: put it on a disk of this machine, or into PostgreSQL"
             " (store.url)"
         )
-    named = [*map(Path, paths)]
+    queue_paths = [*map(Path, paths)]
 
     def announce(address: str) -> None:
         output.print_lines([address])
@@ -445,10 +447,10 @@ def serve_page(
             threading.Thread(target=click.launch, args=(address,), daemon=True).start()
 
     with session.open_store() as store:
-        index = ReviewIndex(store, states, [*map(path_bytes, named)])
+        index = ReviewIndex(store, states, [*map(path_bytes, queue_paths)])
         index.start()
         serve_review(
             store, session.config, index, announce, port=port or 0, idle_s=None if keep else IDLE_S
         )
-        nothing = is_queue_empty(store, store.overrides.all(), states, named)
+        nothing = is_queue_empty(store, store.overrides.all(), states, queue_paths)
     return 0 if nothing else 3

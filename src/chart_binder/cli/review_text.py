@@ -115,11 +115,11 @@ def screen(parts: Sequence[ScreenPart], room: int) -> list[str]:
         excess = sum(map(len, lines)) - room
         if least is None or excess <= 0 or len(lines[number]) <= least:
             continue
-        shown = lines[number][: max(least, len(lines[number]) - excess)]
-        if shown:
-            shown[-1] = f"{shortened(shown[-1], line_width() - 3)} .."
-        lines[number] = shown
-    return [line for shown in lines for line in shown]
+        part_lines = lines[number][: max(least, len(lines[number]) - excess)]
+        if part_lines:
+            part_lines[-1] = f"{shortened(part_lines[-1], line_width() - 3)} .."
+        lines[number] = part_lines
+    return [line for part_lines in lines for line in part_lines]
 
 
 def case_parts(
@@ -149,12 +149,12 @@ def case_parts(
         yield ScreenPart([*wrap(needed, "  Needs you: ", 4)], 6, 1)
     rows = case.rows
     if rows:
-        shown = _rows_shown(rows, verdict) if is_brief else rows
+        listed_rows = _rows_shown(rows, verdict) if is_brief else rows
         yield ScreenPart([""], 0, 0)
         yield ScreenPart(
-            [*candidate_table(_table(case, verdict, shown, whole=whole), is_cut=is_brief)]
+            [*candidate_table(_table(case, verdict, listed_rows, whole=whole), is_cut=is_brief)]
         )
-        if hidden := len(rows) - len(shown):
+        if hidden := len(rows) - len(listed_rows):
             yield ScreenPart([f"  and {counted(hidden, 'more candidate')}"])
         yield ScreenPart([""], 0, 0)
     yield from _proposal_parts(case, needed, whole=whole)

@@ -107,7 +107,7 @@ class Walk:
     again: list[tuple[ReviewCase, bool]] = field(default_factory=list)
     """Cases to show before the queue continues, last one first; True if also with a verdict."""
     heads: dict[str, str] = field(default_factory=dict)
-    shown: list[ReviewCase] = field(default_factory=list)
+    past_cases: list[ReviewCase] = field(default_factory=list)
     skipped: output.SkippedRecords = field(default_factory=output.SkippedRecords)
     paths: Collection[Path] = ()
     reasons: dict[str, str] = field(default_factory=dict)
@@ -157,8 +157,8 @@ class Walk:
         if (not waits or is_overridden(case, override_records)) and not (verdict and is_back):
             words = verdict.words if verdict else "reviewed meanwhile"
             return self._print_text(f"{path_text(case.path)}: {words}", _NextStep.FORWARD)
-        if not self.shown or self.shown[-1] is not case:
-            self.shown.append(case)
+        if not self.past_cases or self.past_cases[-1] is not case:
+            self.past_cases.append(case)
         self._print_case(case)
         while True:
             try:
@@ -244,7 +244,7 @@ class Walk:
                       "show every candidate and release, and the model's answer"),
             "p": _Key("play", self._play, "play the file", self.config.review.player),
             "b": _Key("back", self._back,
-                      "show the previous case again; its verdict stays", len(self.shown) > 1),
+                      "show the previous case again; its verdict stays", len(self.past_cases) > 1),
             "s": _Key("skip", self._skip, "decide nothing now: it stays in the queue"),
             "t": _Key("transcript", self._transcript,
                       "show what the model did", case.record.transcript_id),
@@ -367,10 +367,10 @@ class Walk:
         return self._legend(case)
 
     def _back(self, case: ReviewCase) -> _NextStep:
-        if len(self.shown) < 2:  # noqa: PLR2004 (this case and the previous one)
+        if len(self.past_cases) < 2:  # noqa: PLR2004 (this case and the previous one)
             return self._print_text("this is the first")
-        self.shown.pop()
-        self.again += [(case, False), (self.shown.pop(), True)]
+        self.past_cases.pop()
+        self.again += [(case, False), (self.past_cases.pop(), True)]
         return _NextStep.FORWARD
 
     def _choose(self, case: ReviewCase, text: str) -> _NextStep:
@@ -437,7 +437,7 @@ class Walk:
             decision = ask_model(self.store, case, pipeline, run)
         except KeyboardInterrupt:
             return self._print_text("stopped; nothing is stored")
-        self.shown.pop()
+        self.past_cases.pop()
         latest = self.store.decisions.latest(case.record.path)
         answered = review_case(self.store, latest, case.files) if latest else case
         if not is_waiting(self.store, answered, self.states):

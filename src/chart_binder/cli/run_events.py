@@ -26,15 +26,15 @@ class LiveRun:
 
     def on_event(self, event: transcript.AnyEvent) -> None:
         """Write an event; if its reply was shown already, only the line that ends it."""
-        shown, self._pieces = "".join(self._pieces), []
-        if shown:
+        streamed_text, self._pieces = "".join(self._pieces), []
+        if streamed_text:
             click.echo(err=True)
         if isinstance(event, StartEvent):
             self._turn = 0
         if isinstance(event, transcript.ReplyEvent):
             self._turn = event.iteration
         # A reply ends before its stop sequence; part of that may have been shown.
-        is_shown = isinstance(event, transcript.ReplyEvent) and shown.startswith(
+        is_shown = isinstance(event, transcript.ReplyEvent) and streamed_text.startswith(
             event.content or "?"
         )
         print_lines(event_lines(event, is_shown=is_shown), err=True)

@@ -114,9 +114,9 @@ def _write(
     text = text_of(path)
     new = with_values(text, values, path)
     checked(new, path)
-    shown = {key: masked(value) if isinstance(value, str) else value
+    changes = {key: masked(value) if isinstance(value, str) else value
              for key, value in values.items()}  # fmt: skip
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in shown.items()]
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in changes.items()]
     outcome = "unchanged"
     if values:
         outcome = "not written"
@@ -125,6 +125,6 @@ def _write(
         if not is_dry and (not asks or click.confirm(f"Write {path}?", default=True, err=True)):
             save_text(path, new)
             outcome, lines = "written", []
-    fields = {"file": str(path), "changed": shown, "written": outcome == "written"}
+    fields = {"file": str(path), "changed": changes, "written": outcome == "written"}
     session.show(fields, [*lines, f"{path}: {outcome}"])
     output.print_next("canon init" if outcome == "not written" else "canon decide FOLDER")

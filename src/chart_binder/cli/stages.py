@@ -19,16 +19,16 @@ _WHOLE_FROM = 10.0
 @contextmanager
 def stages(*, is_quiet: bool) -> Iterator["Stages"]:
     """Show stages on standard error: as a bar on a terminal, else as lines."""
-    shown = Stages(is_quiet=is_quiet, is_bar=not is_quiet and sys.stderr.isatty())
-    thread = threading.Thread(target=shown.tick, daemon=True)
+    display = Stages(is_quiet=is_quiet, is_bar=not is_quiet and sys.stderr.isatty())
+    thread = threading.Thread(target=display.tick, daemon=True)
     thread.start()
     try:
-        yield shown
-        shown.end_stage()
+        yield display
+        display.end_stage()
     finally:
-        shown.is_over.set()
+        display.is_over.set()
         thread.join()
-        shown.clear()
+        display.clear()
 
 
 class Stages:

@@ -27,18 +27,18 @@ _STYLED = re.compile(
     r"|(?P<date>(?<![\w/-])(?:1[89]|20)\d\d-\d\d(?:-\d\d)?(?![\w-])"
     r"|(?:^ *|(?<=  )|(?<=\()|(?<=released ))(?:1[89]|20)\d\d(?=  |\)|,| or earlier|\?|$))"
 )
-_wanted: ContextVar[str] = ContextVar("colour", default="auto")
+_colour_choice: ContextVar[str] = ContextVar("colour", default="auto")
 
 
 def choose_colour(when: str) -> None:
     """Colour the lines of this call `always`, `never`, or `auto`: on terminals only."""
-    _wanted.set(when)
+    _colour_choice.set(when)
 
 
 def is_coloured(*, err: bool) -> bool:
     """Return whether a stream is coloured; for `auto`, `NO_COLOR` (no-color.org) turns it off."""
-    if _wanted.get() != "auto":
-        return _wanted.get() == "always"
+    if _colour_choice.get() != "auto":
+        return _colour_choice.get() == "always"
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return (sys.stderr if err else sys.stdout).isatty()

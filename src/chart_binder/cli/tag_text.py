@@ -68,14 +68,14 @@ def headline(
     files = sum(counts.values())
     if not files:
         return "no audio file was found"
-    others = {status: count for status, count in counts.items()
+    remaining_counts = {status: count for status, count in counts.items()
               if status not in (goal, WriteStatus.UNCHANGED)}  # fmt: skip
     remarks = (f"{count:,} of them {remark}" for remark, count in partial.items())
     reached = counts.get(goal, 0)
     first = (
         f"{'' if reached == files else f'{reached:,} of '}{counted(files, 'file')} {words[goal]}"
     )
-    return ", ".join(filter(None, (first, count_text(others, words), *remarks)))
+    return ", ".join(filter(None, (first, count_text(remaining_counts, words), *remarks)))
 
 
 def shortfalls(report: WriteReport) -> Sequence[str]:
@@ -101,8 +101,8 @@ def album_lines(
         for report in reports
     }
     changing = list(filter(None, entries.values()))
-    first, *others = changing or [[]]
-    same = [entry for entry in first if others and all(entry in texts for texts in others)]
+    first, *later = changing or [[]]
+    same = [entry for entry in first if later and all(entry in texts for texts in later)]
     shared = _shared_texts(reports, words)
     lines = [
         line
@@ -141,9 +141,9 @@ def _shared_texts(
 def _names_of(reports: Sequence[WriteReport], folder: Path, files: int) -> str:
     if len(reports) == files:
         return f"all {files:,} files"
-    shown = reports if len(reports) <= _MAX_NAMES else reports[: _MAX_NAMES - 1]
-    names = ", ".join(_name_in(folder, report) for report in shown)
-    hidden = len(reports) - len(shown)
+    listed_reports = reports if len(reports) <= _MAX_NAMES else reports[: _MAX_NAMES - 1]
+    names = ", ".join(_name_in(folder, report) for report in listed_reports)
+    hidden = len(reports) - len(listed_reports)
     return f"{names} and {counted(hidden, 'other')}" if hidden else names
 
 

@@ -288,10 +288,10 @@ def _defect(detail: ErrorDetails, path: tuple[str, ...]) -> str:
         allowed_type = _ALLOWED.get(kind) if defect in ("type", "parsing") else None
         allowed = allowed_type or detail["msg"].replace("Input should be", "it must be")
     value = detail["input"]
-    shown = repr(masked(value)) if isinstance(value, str) else masked(repr(value))
+    value_text = repr(masked(value)) if isinstance(value, str) else masked(repr(value))
     if isinstance(value, bool):
-        shown = str(value).lower()  # as TOML writes it
-    return f"found {shown}; {allowed}"
+        value_text = str(value).lower()  # as TOML writes it
+    return f"found {value_text}; {allowed}"
 
 
 def model_options(options: Mapping[str, Any]) -> LLMConfig:

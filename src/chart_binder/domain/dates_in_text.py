@@ -405,7 +405,7 @@ def _number_of(text: str) -> int:
         return int("".join(filter(str.isdecimal, text)))
     if text in MONTHS or text in _ROMAN:
         return MONTHS.get(text) or _ROMAN.index(text)
-    tens, ten, ones = text.partition("十")
+    tens, ten, units = text.partition("十")
     if ten:
-        return 10 * (_DIGITS.get(tens, 0) if tens else 1) + _DIGITS.get(ones, 0)
+        return 10 * (_DIGITS.get(tens, 0) if tens else 1) + _DIGITS.get(units, 0)
     return int("".join(str(_DIGITS[digit]) for digit in text[:4]))

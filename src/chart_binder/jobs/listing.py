@@ -187,12 +187,12 @@ class DecisionQuery:
         return frozenset.intersection(*allowed) if allowed else frozenset()
 
 
-def query_text(query: DecisionQuery, *more: str) -> str:
+def query_text(query: DecisionQuery, *more_terms: str) -> str:
     """Return a query, and more terms, as one text that `read_query` reads as the same query.
 
     Bytes that are not UTF-8 become U+FFFD.
     """
-    return " ".join((*(_term_text(term) for term in query.terms), *more))
+    return " ".join((*(_term_text(term) for term in query.terms), *more_terms))
 
 
 def _term_text(term: QueryTerm) -> str:
@@ -238,14 +238,14 @@ def _unquoted(value: str) -> str:
 def _term(name: str, value: str, *, is_negated: bool = False) -> QueryTerm:
     if name not in KEYS:
         close = get_close_matches(name, KEYS, n=1)
-        meant = f"did you mean {close[0]!r}? " if close else ""
+        suggestion = f"did you mean {close[0]!r}? " if close else ""
         allowed = ", ".join(KEYS)
         raise UsageError(
-            f"query: no key {name!r}: {meant}{allowed} are allowed; a value with a colon is"
+            f"query: no key {name!r}: {suggestion}{allowed} are allowed; a value with a colon is"
             ' written in quotes: title:"Part: One"'
         )
     try:
-        return QueryTerm(name, value, KEYS[name].read(value), is_negated)
+        return QueryTerm(name, value, KEYS[name].read_value(value), is_negated)
     except ValueError as error:
         raise UsageError(f"query: {path_text(f'{name}:{value}')!r}: {error}") from error
 
@@ -342,12 +342,12 @@ def _is_older(row: ListedDecision, spans: tuple[YearSpan, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _QueryKey:
-    """A key of queries: `read` reads its value, or raises `ValueError`; `matches` applies it.
+    """A key of queries: `read_value` reads its value, or raises `ValueError`; `matches` applies it.
 
     `values` lists the allowed values of a key that has few.
     """
 
-    read: Callable[[str], Any]
+    read_value: Callable[[str], Any]
     matches: Callable[[ListedDecision, Any], bool]
     values: Collection[str] = ()
 
@@ -498,17 +498,17 @@ def audit_report(
 ) -> AuditReport:
     """Return the shares of errors among the judged decisions."""
     counts: defaultdict[str, Counter[AuditVerdict]] = defaultdict(Counter)
-    left = 0
+    unsure_count = 0
     for row in rows:
         verdict = verdicts.get(audited_outcome(row.record, row.decision))
         if verdict is None:
-            left += 1
+            unsure_count += 1
         else:
             counts[row.rule or _NO_RULE][verdict] += 1
     total = sum(counts.values(), Counter())
     by_size = sorted(counts.items(), key=lambda item: (-item[1].total(), item[0]))
     return AuditReport(
-        tuple(_errors(rule, count) for rule, count in by_size), _errors("all", total), left
+        tuple(_errors(rule, count) for rule, count in by_size), _errors("all", total), unsure_count
     )
 
 

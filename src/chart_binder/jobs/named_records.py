@@ -104,7 +104,7 @@ def require_same_group(
     """
     if rr is None:
         return ()
-    release, named = bare_id(rr), bare_id(crg)
+    release, group_id = bare_id(rr), bare_id(crg)
     groups = [group for group in bundle.groups if release in release_ids([group])]
     if not groups and look_up:
         try:
@@ -113,10 +113,10 @@ def require_same_group(
             return [UNCHECKED.format("the release is of that release group", error)]
         groups = [record.release_group] if record and record.release_group else []
     ids = [bare_id(group.mb_rg_id) for group in groups]
-    if ids and named not in ids:
+    if ids and group_id not in ids:
         titles = {bare_id(group.mb_rg_id): group.title for group in (*bundle.groups, *groups)}
         actual_text, named_text = (
-            f"{mbid} {titles[mbid]!r}" if titles.get(mbid) else mbid for mbid in (ids[0], named)
+            f"{mbid} {titles[mbid]!r}" if titles.get(mbid) else mbid for mbid in (ids[0], group_id)
         )
         raise CanonError(
             f"release {release} is of release group {actual_text}, not of {named_text}: name two"

@@ -346,8 +346,8 @@ def _recording_of(case: ReviewCase, crg: str | None, recording: str | None) -> R
     if bare_id(recording) not in ids:
         problem = f"recording {recording} cannot be the file's; allowed: {', '.join(ids)}"
         raise CanonError(f"{case.path}: {problem}")
-    named = candidates[ids.index(bare_id(recording))]
-    return _only_recording([named], "", f"{case.path}: ")
+    recording_named = candidates[ids.index(bare_id(recording))]
+    return _only_recording([recording_named], "", f"{case.path}: ")
 
 
 def _group_ids(recording: RecordingCandidate) -> set[str]:
@@ -414,8 +414,8 @@ def _replacements(
                 " replaces that for all of them"
             )
     for old in replaced:
-        others = _other_files(store, case, old) if _contradicts(new, old) else ""
-        yield f"in place of {_override_text(case, old)}{others}"
+        other_files = _other_files(store, case, old) if _contradicts(new, old) else ""
+        yield f"in place of {_override_text(case, old)}{other_files}"
     yield from unchanged_parts(new, current)
 
 

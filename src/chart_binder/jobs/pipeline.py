@@ -104,10 +104,10 @@ class Adjudicator(Protocol):
 
 
 class OverrideLookup:
-    """The overrides that `read` returns; their ids are not looked up."""
+    """The overrides that `read_all` returns; their ids are not looked up."""
 
-    def __init__(self, read: Callable[[], Mapping[str, OverrideRecord]] = dict) -> None:
-        self.read = read
+    def __init__(self, read_all: Callable[[], Mapping[str, OverrideRecord]] = dict) -> None:
+        self.read_all = read_all
 
     def of_merged_recording(self, bundle: EvidenceBundle) -> OverrideRecord | None:
         """Return the override for a recording that was merged with one of the evidence.
@@ -441,7 +441,7 @@ def _apply_override(
 
     A recording that a person added is removed unless the override still calls it the same.
     """
-    override = override_for(bundle, overrides.read()) or overrides.of_merged_recording(bundle)
+    override = override_for(bundle, overrides.read_all()) or overrides.of_merged_recording(bundle)
     same_as = override.same_as if override else None
     recordings = tuple(
         recording

@@ -352,15 +352,15 @@ def review_case(store: "Store", record: DecisionRecord, files: int = 1) -> Revie
 
 def find_case(store: "Store", name: str) -> ReviewCase:
     """Return the case of a file, or of a decision's id. Raises `CanonError`, also for an old id."""
-    named = None if Path(name).exists() else store.decisions.by_id(name)
-    latest = store.decisions.latest(named.path if named else path_bytes(name))
+    decision = None if Path(name).exists() else store.decisions.by_id(name)
+    latest = store.decisions.latest(decision.path if decision else path_bytes(name))
     if latest is None:
         raise CanonError(
             f"{path_text(name)!r} is not decided yet: canon decide decides it"
             if Path(name).exists()
             else f"{path_text(name)!r} is neither a file nor the id of a decision"
         )
-    if named and named.id != latest.id:
+    if decision and decision.id != latest.id:
         raise CanonError(
             f"{name}: the file was decided again since: {latest.id} is its last decision"
         )

@@ -79,8 +79,8 @@ class QueueItem(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """Artist and title, or the file's name if they are unknown."""
-        named = " - ".join(filter(None, (self.artist, self.title)))
-        return named or path_text(self.path.rpartition(b"/")[2])
+        credit = " - ".join(filter(None, (self.artist, self.title)))
+        return credit or path_text(self.path.rpartition(b"/")[2])
 
     @property
     def band(self) -> str:
@@ -272,8 +272,8 @@ def _need(decision: Decision, reason: str) -> str:
     """Return in a sentence why a case waits, without a look at its evidence."""
     if reason in (YEAR, "lapsed"):
         return REASONS[reason]
-    asked = question_text(decision.questions[0]) if decision.questions else None
-    return decision.failure or asked or decision.rationale or REASONS[reason]
+    question = question_text(decision.questions[0]) if decision.questions else None
+    return decision.failure or question or decision.rationale or REASONS[reason]
 
 
 def _proposal(

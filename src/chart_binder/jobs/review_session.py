@@ -188,19 +188,19 @@ def why_settled(store: "Store", case: ReviewCase) -> tuple[str, str | None]:
 def alike(items: Sequence[QueueItem], item: QueueItem, by: Likeness) -> Iterator[QueueItem]:
     """Yield the items with a proposal that have something in common with one, itself included."""
     keys: Mapping[Likeness, Callable[[QueueItem], object]] = {
-        Likeness.ALBUM: lambda other: other.album_key,
-        Likeness.REASON: lambda other: other.because,
-        Likeness.PROPOSAL: lambda other: other.proposal,
+        Likeness.ALBUM: lambda queued: queued.album_key,
+        Likeness.REASON: lambda queued: queued.because,
+        Likeness.PROPOSAL: lambda queued: queued.proposal,
     }
-    key, wanted = keys[by], keys[by](item)
-    return (other for other in items if other.proposal and key(other) == wanted)
+    key, value = keys[by], keys[by](item)
+    return (queued for queued in items if queued.proposal and key(queued) == value)
 
 
 def reviewed(store: "Store", limit: int) -> Iterator[tuple[DecisionRecord, str]]:
     """Yield the decisions with the last verdicts, with what was said and when; newest first."""
-    seen: set[str] = set()
+    decision_ids: set[str] = set()
     for verdict in store.verdicts.newest(limit):
         record = store.decisions.by_id(verdict.decision_id)
-        if record and record.id not in seen:
-            seen.add(record.id)
+        if record and record.id not in decision_ids:
+            decision_ids.add(record.id)
             yield record, f"{verdict.verdict}, {local_time(verdict.at_utc)}"

@@ -130,12 +130,14 @@ class VerdictDesk:
         same = read_mbid(verdict.text, "recording")
         return f"it is the same as {same}", self._save(case, PersonChoice(same_as=same), verdict)
 
-    def _save(self, case: ReviewCase, named: PersonChoice, verdict: PersonVerdict) -> VerdictResult:
+    def _save(
+        self, case: ReviewCase, person_choice: PersonChoice, verdict: PersonVerdict
+    ) -> VerdictResult:
         """Save what a person says is right, after a look at what the evidence lacks."""
-        named = msgspec.structs.replace(named, recording_mbid=verdict.recording)
+        person_choice = msgspec.structs.replace(person_choice, recording_mbid=verdict.recording)
         is_there = verdict.action is VerdictAction.THERE
         choice, notes = name_records(
-            self.lookups, case.bundle, named, self.confirm, with_date=is_there
+            self.lookups, case.bundle, person_choice, self.confirm, with_date=is_there
         )
         ruled = self._saver(verdict).choose(case, choice, verdict.reason)
         return msgspec.structs.replace(ruled, notes=(*notes, *ruled.notes))

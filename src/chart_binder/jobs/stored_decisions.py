@@ -398,7 +398,7 @@ class RecordsOfFiles:
 
 def _read_together(
     read_all: Callable[[Collection[K]], Mapping[K, V]],
-    read: Callable[[K], V | None],
+    read_record: Callable[[K], V | None],
     names: Collection[K],
 ) -> Callable[[K], V | None]:
     """Return a function that reads a record by its name.
@@ -415,6 +415,6 @@ def _read_together(
 
     def read_one(name: K) -> V | None:
         records = together()
-        return read(name) if records is None else records.get(name)
+        return read_record(name) if records is None else records.get(name)
 
     return read_one

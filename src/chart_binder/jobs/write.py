@@ -315,7 +315,7 @@ class TagPlanner:
             return with_fields(tags, edits[-1][1].fields)
 
         tags, new = check_tags(draft.path, change, copy_links=self.copy_links)
-        ((before, wanted),) = edits
+        ((before, result),) = edits
         after = all_fields(new) if new != tags else before
         return TagPlan(
             draft=draft,
@@ -324,8 +324,8 @@ class TagPlanner:
             changes=journal.field_changes(tags, new, (before, after)),
             is_changed=new != tags,
             after=after,
-            notes=(*draft.notes, *wanted.notes),
-            withheld=draft.withheld or wanted.withheld,
+            notes=(*draft.notes, *result.notes),
+            withheld=draft.withheld or result.withheld,
             not_copied=not_copied(tags) if new != tags else (),
         )
 

@@ -98,20 +98,22 @@ def albums_in(paths: Sequence[Path]) -> Iterator[AlbumToWrite]:
 
     @cache
     def unnamed_files(folder: Path) -> Sequence[TaggedFile]:
-        named = {path.resolve() for path in paths}
-        paths_there = (path for path in files_of_album(folder) if path.resolve() not in named)
+        resolved = {path.resolve() for path in paths}
+        paths_there = (path for path in files_of_album(folder) if path.resolve() not in resolved)
         return [read_file_tags(path) for path in paths_there]
 
-    def read_others(key: albums.AlbumKey, named: Sequence[TaggedFile]) -> Sequence[TaggedFile]:
+    def read_others(
+        key: albums.AlbumKey, files_named: Sequence[TaggedFile]
+    ) -> Sequence[TaggedFile]:
         # Players cannot read them either if there is a problem.
         unnamed = unnamed_files(key.folder)
-        return [*named, *(file for file in unnamed if file.album == key and not file.problem)]
+        return [*files_named, *(file for file in unnamed if file.album == key and not file.problem)]
 
     for key, album in albums.group_by_album(files, lambda file: file.album):
         for start in range(0, len(album), _MAX_PLANNED):
             end = start + _MAX_PLANNED
-            named = [*album[:start], *album[end:]]
-            yield AlbumToWrite(key, album[start:end], partial(read_others, key, named))
+            files_named = [*album[:start], *album[end:]]
+            yield AlbumToWrite(key, album[start:end], partial(read_others, key, files_named))
 
 
 def files_of_album(folder: Path) -> Iterator[Path]:
@@ -196,8 +198,8 @@ def _plan_dates(
     elif attempt.split:
         why = _split_text(tracks, attempt.edits, "" if options.also_date else _BEFORE_055)
     for path, error in islice(attempt.blocked.items(), 1):
-        more = f", and {len(attempt.blocked) - 1} more" if len(attempt.blocked) > 1 else ""
-        why += f"; {quoted(Path(path.name))}{more}: {why_text(error)}"
+        further = f", and {len(attempt.blocked) - 1} more" if len(attempt.blocked) > 1 else ""
+        why += f"; {quoted(Path(path.name))}{further}: {why_text(error)}"
 
     def plan_or_report(draft: _DraftOrReport) -> PlanOrReport:
         if not isinstance(draft, TagDraft):

@@ -142,9 +142,9 @@ def read_confidence(value: object, default: float | None = None) -> float:
     if amount is not None and (is_percent or amount > 1):
         amount /= 100
     if amount is None or not 0 <= amount <= 1:  # false for NaN
-        shown = "missing" if value is None else repr(value)[:40]
+        value_text = "missing" if value is None else repr(value)[:40]
         raise AnswerRefusedError(
-            f'"confidence" is {shown}; write a number from 0 to 1, such as 0.8'
+            f'"confidence" is {value_text}; write a number from 0 to 1, such as 0.8'
         )
     return amount
 
@@ -209,13 +209,13 @@ def _without_punctuation(url: str) -> str:
     return url[:-1].rstrip(_BEHIND) if url.endswith(")") and "(" not in url else url
 
 
-def final_request(labels: Labels, shown: Iterable[str] = (), likely: str = "C1") -> FinalRequest:
-    """Return the request for an answer alone, with a schema of the labels and the `shown` ids.
+def final_request(labels: Labels, mbids: Iterable[str] = (), likely: str = "C1") -> FinalRequest:
+    """Return the request for an answer alone, with a schema of the labels and `mbids`.
 
     Its example answers with the `likely` candidate. The rationale comes first, because servers
     write keys in the schema's order.
     """
-    shown_ids = [mbid for mbid in shown if mbid not in labels.titles][-_MAX_SHOWN_IDS:]
+    shown_ids = [mbid for mbid in mbids if mbid not in labels.titles][-_MAX_SHOWN_IDS:]
     groups = [*(label for label in labels.ids if "." not in label), *shown_ids]
     releases = [label for label in labels.ids if "." in label][:_MAX_LABELS]
     text = {"type": "string"}

@@ -76,14 +76,14 @@ def evidence_markdown(bundle: EvidenceBundle, trace: Trace = None, task: str | N
     later = _later_compilations(labelled, asked_about)
     summarised = {label for label, _ in later}
     candidates = [pair for pair in labelled if pair[0] not in summarised]
-    shown = _Contents(candidates, later, recordings)
+    contents = _Contents(candidates, later, recordings)
     reasons = map(_sanitized, _why_open(trace, labelled, recordings))
     task = load_prompt().task if task is None else task
     question = "\n".join([*reasons, "", "## Your Task", task]).rstrip()
     room = MAX_CHARS - len(question) - 1
     facts = ""
     for detail in _DETAILS:
-        facts = "\n".join(map(_sanitized, _facts(bundle, shown, detail)))
+        facts = "\n".join(map(_sanitized, _facts(bundle, contents, detail)))
         if len(facts) <= room:
             break
     return f"{bounded(facts, room)}\n{question}"
@@ -117,7 +117,7 @@ def _later_compilations(labelled: Labelled, asked_about: set[str]) -> Labelled:
     return later if len(later) > _FEW_LATER else []
 
 
-def _facts(bundle: EvidenceBundle, shown: _Contents, detail: _Detail) -> Iterator[str]:
+def _facts(bundle: EvidenceBundle, contents: _Contents, detail: _Detail) -> Iterator[str]:
     yield from ("# Recording Evidence", "")
     yield f"## Artist: {_name(bundle.performer.name or 'unknown')}"
     yield f"Country of origin: {bundle.performer.country or 'unknown'}"
@@ -125,14 +125,14 @@ def _facts(bundle: EvidenceBundle, shown: _Contents, detail: _Detail) -> Iterato
     yield f"## Recording Title: {_name(bundle.recording_title or 'unknown')}"
     by_id = sorted(bundle.recording_candidates, key=lambda r: r.mb_recording_id)
     for recording in by_id[:_MAX_RECORDINGS]:
-        number = shown.recordings.get(recording.mb_recording_id)
+        number = contents.recordings.get(recording.mb_recording_id)
         yield f"- {f'{number}: ' if number else ''}{', '.join(_recording(recording))}"
     if (hidden_count := len(by_id) - _MAX_RECORDINGS) > 0:
         yield f"- and {hidden_count} more recordings of the same song"
     yield from ("", "## Release Group Candidates")
-    yield from _candidates(shown, bundle.performer.country, detail)
+    yield from _candidates(contents, bundle.performer.country, detail)
     yield from ("", "## Timeline")
-    yield from _timeline(shown, detail)
+    yield from _timeline(contents, detail)
     yield ""
 
 
@@ -181,8 +181,8 @@ def _recording(recording: RecordingCandidate) -> Iterator[str]:
         yield minutes(recording.length_ms)
     if recording.isrcs:
         hidden_count = len(recording.isrcs) - 4
-        shown = " ".join(map(_name, recording.isrcs[:4]))
-        yield f"ISRC {shown}" + (f" and {hidden_count} more" if hidden_count > 0 else "")
+        isrc_text = " ".join(map(_name, recording.isrcs[:4]))
+        yield f"ISRC {isrc_text}" + (f" and {hidden_count} more" if hidden_count > 0 else "")
     if recording.first_date.is_known:
         yield f"first release date by MusicBrainz {recording.first_date} (a hint only)"
     if recording.is_sibling:
@@ -190,15 +190,15 @@ def _recording(recording: RecordingCandidate) -> Iterator[str]:
         yield f"a sibling: another recording of the same performance{why}"
 
 
-def _candidates(shown: _Contents, home: str | None, detail: _Detail) -> Iterator[str]:
-    by_weight = sorted(shown.candidates, key=lambda pair: pair[1].role is Role.COMPILATION)
+def _candidates(contents: _Contents, home: str | None, detail: _Detail) -> Iterator[str]:
+    by_weight = sorted(contents.candidates, key=lambda pair: pair[1].role is Role.COMPILATION)
     full = {label for label, _ in by_weight[: detail.full]}
     brief = {label for label, _ in by_weight[detail.full : detail.full + detail.brief]}
-    for label, candidate in shown.candidates:
+    for label, candidate in contents.candidates:
         if label not in full and label not in brief:
             continue
         head = f"{label.removeprefix('C')}. {label} {_title(candidate)}"
-        carried = _carried(candidate, shown.recordings)
+        carried = _carried(candidate, contents.recordings)
         if label in full:
             yield head
             yield f"   - this recording appeared on it: {_appearance(candidate)}"
@@ -212,7 +212,7 @@ def _candidates(shown: _Contents, home: str | None, detail: _Detail) -> Iterator
         kinds = ", ".join(f"{count} {kind}" for kind, count in counts)
         span = _years(candidate.since for candidate in hidden if candidate.is_dated) or "undated"
         yield f"And {len(hidden)} more candidates: {kinds}, {span}."
-    if later := shown.later:
+    if later := contents.later:
         first, last = later[0][0], later[-1][0]
         is_run = int(last[1:]) - int(first[1:]) == len(later) - 1
         exception = "" if is_run else ", without those listed"
@@ -243,12 +243,12 @@ def _ids_and_releases(
     releases = list(labelled_releases(label, candidate))
     if releases:
         yield f"   - its releases with this recording: {len(releases)}"
-    shown = releases[:max_releases]
-    if home and all(release.place != home for _, release in shown):
-        shown += [pair for pair in releases if pair[1].place == home][:1]
-    for release_label, release in shown:
+    listed_releases = releases[:max_releases]
+    if home and all(release.place != home for _, release in listed_releases):
+        listed_releases += [pair for pair in releases if pair[1].place == home][:1]
+    for release_label, release in listed_releases:
         yield f"     - {release_label}: {', '.join(_release(release))}"
-    hidden = [release for pair in releases if pair not in shown for release in pair[1:]]
+    hidden = [release for pair in releases if pair not in listed_releases for release in pair[1:]]
     if hidden:
         yield f"     - and {len(hidden)} more: {_summary(hidden)}"
 
@@ -294,10 +294,10 @@ def _summary(releases: Sequence[Release]) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _timeline(shown: _Contents, detail: _Detail) -> Iterator[str]:
+def _timeline(contents: _Contents, detail: _Detail) -> Iterator[str]:
     """Yield the dates in order; an earlier unofficial release of a record has a line of its own."""
     dated, undated = [], []
-    for label, candidate in shown.candidates:
+    for label, candidate in contents.candidates:
         releases = [*labelled_releases(label, candidate)][len(candidate.official) :]
         early = [pair for pair in releases if pair[1].when.last < candidate.last]
         for release_label, release in early[:1]:
@@ -315,9 +315,9 @@ def _timeline(shown: _Contents, detail: _Detail) -> Iterator[str]:
     yield from (f"- {text}" for *_, text in entries)
     if len(dated) > len(entries):
         yield f"- and {len(dated) - len(entries)} later ones"
-    if shown.later:
-        years = _years(candidate.since for _, candidate in shown.later)
-        yield f"- {years}: {len(shown.later)} later compilations"
+    if contents.later:
+        years = _years(candidate.since for _, candidate in contents.later)
+        yield f"- {years}: {len(contents.later)} later compilations"
     if undated:
         yield f"- date unknown: {' '.join(undated[: detail.brief])}"
 

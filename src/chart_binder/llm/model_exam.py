@@ -264,12 +264,12 @@ def _observation(pages: Sequence[_Page]) -> Observation:
                  text=page.text, is_fetched=True, number=number)
         for number, page in enumerate(pages, 1)
     ]  # fmt: skip
-    shown = [
+    page_texts = [
         f"[{document.number}] {document.title}\n{document.address}\n{_quoted(document.text)}"
         for document in documents
     ]
     return Observation(
-        "\n\n".join(shown) or "Nothing was found.",
+        "\n\n".join(page_texts) or "Nothing was found.",
         tuple(document.address for document in documents),
         documents=tuple(documents),
     )

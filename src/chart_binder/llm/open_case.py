@@ -260,7 +260,7 @@ def is_in_evidence(fact: Fact, patch: Patch | None, bundle: EvidenceBundle) -> b
     if patch:
         return is_stated(bundle, patch)
     groups, releases = records_with_id(bundle, fact.about)
-    values = (value for thing in (*groups, *releases) for value in msgspec.structs.astuple(thing))
+    values = (value for entity in (*groups, *releases) for value in msgspec.structs.astuple(entity))
     return fold(fact.value.strip()) in {fold(value) for value in values if isinstance(value, str)}
 
 

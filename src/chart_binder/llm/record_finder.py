@@ -75,9 +75,9 @@ class RecordFinder:
         texts = [answer.crg or ""]
         for fact in answer.facts:
             texts += (fact.about, fact.value if field_named(fact.field) == RECORDING else "")
-        shown = self.shown()
+        shown_ids = self.shown()
         ids = (mbid for text in texts for mbid in MBID.findall(text.casefold()))
-        return [mbid for mbid in dict.fromkeys(ids) if mbid in shown]
+        return [mbid for mbid in dict.fromkeys(ids) if mbid in shown_ids]
 
     def add(self, bundle: EvidenceBundle, mbid: str) -> tuple[RecordingCandidate, ...] | str:
         """Return the recordings that a shown record adds to the evidence, or why it adds none."""

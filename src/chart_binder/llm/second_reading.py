@@ -105,8 +105,8 @@ def date_question(kind: Kind, subject: Subject, date: str | None, place: Place) 
     if kind == "contradiction" or place.is_structured:
         return _labelled("question", "readings", subject, date, place)
     readings = {NOT_SAID: "not_a_release", **_dates_of(place, date)}
-    shown = {"choices": "; ".join(readings), "passage": " ".join(place.passage.split())}
-    return ReadingQuestion(_filled(_WORDS["when"], subject, shown), "on_sale", readings)
+    words = {"choices": "; ".join(readings), "passage": " ".join(place.passage.split())}
+    return ReadingQuestion(_filled(_WORDS["when"], subject, words), "on_sale", readings)
 
 
 def value_question(field: str, subject: Subject, place: Place) -> ReadingQuestion:
@@ -116,10 +116,10 @@ def value_question(field: str, subject: Subject, place: Place) -> ReadingQuestio
     """
     values = {value: value for value in sorted(fact_words()[field]) if value != "Song"}
     readings = {NOT_SAID: UNCLEAR, OTHER_RECORD: "other_release", **values}
-    shown = {"choices": "; ".join(readings), "passage": " ".join(place.passage.split())}
+    words = {"choices": "; ".join(readings), "passage": " ".join(place.passage.split())}
     key, question = _WORDS["fields"][field]
-    shown |= {"asked": _filled(question, subject, {}), "key": key}
-    return ReadingQuestion(_filled(_WORDS["value"], subject, shown), key, readings)
+    words |= {"asked": _filled(question, subject, {}), "key": key}
+    return ReadingQuestion(_filled(_WORDS["value"], subject, words), key, readings)
 
 
 def _labelled(
@@ -130,11 +130,11 @@ def _labelled(
     The passage is indented so that a line of it cannot be mistaken for a line of the question.
     """
     lines = "\n".join(f"- {name}: {meaning}" for name, meaning in _WORDS[choices].items())
-    shown = {"date": date, "passage": indent(place.passage, "  "), "readings": lines}
-    return ReadingQuestion(_filled(_WORDS[form], subject, shown), "reading", _LABELS)
+    words = {"date": date, "passage": indent(place.passage, "  "), "readings": lines}
+    return ReadingQuestion(_filled(_WORDS[form], subject, words), "reading", _LABELS)
 
 
-def _filled(form: str, subject: Subject, shown: Mapping[str, str]) -> str:
+def _filled(form: str, subject: Subject, words: Mapping[str, str]) -> str:
     years, numbers = subject.editions.years, subject.editions.numbers
     countries = subject.editions.countries
     values = {
@@ -147,7 +147,7 @@ def _filled(form: str, subject: Subject, shown: Mapping[str, str]) -> str:
         "recording": subject.recording or "unknown",
     }
     lines = {name: one_line(value, reserved=RESERVED_LABELS) for name, value in values.items()}
-    return fill_placeholders(form, {**lines, **shown})
+    return fill_placeholders(form, {**lines, **words})
 
 
 def _dates_of(place: Place, date: str) -> Mapping[str, str]:

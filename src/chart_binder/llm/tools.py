@@ -113,8 +113,8 @@ def linked_pages(bundle: EvidenceBundle, config: LLMConfig, find_links: FindLink
         room = config.fetch.max_chars - sum(len(document.text) + 1 for document in statements)
         room = max(0, room) // len(sources)
         for source in sources:
-            shown = source.quote if source.date else f"({source.problem or 'no date in structure'})"
-            lines += [one_line(source.title), f"   {source.address}", f"> {one_line(shown)}"]
+            quote = source.quote if source.date else f"({source.problem or 'no date in structure'})"
+            lines += [one_line(source.title), f"   {source.address}", f"> {one_line(quote)}"]
             if source.document is None:
                 continue
             if source.date:

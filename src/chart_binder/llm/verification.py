@@ -136,8 +136,8 @@ class Verifier:
                 contradictions += year_doubts(patch, self.documents, self.case.bundle)
         for claim in claims:
             self._verify_by_same_page(claim, claims)
-        shown = (claim.fact for claim in claims if _is_shown(claim, claims))
-        results = (replace(fact, problem=None) if fact.verified else fact for fact in shown)
+        shown_facts = (claim.fact for claim in claims if _is_shown(claim, claims))
+        results = (replace(fact, problem=None) if fact.verified else fact for fact in shown_facts)
         return tuple(results), tuple(contradictions)
 
     def verify_decisive(

@@ -75,7 +75,7 @@ def _albums(
             name = _NAME.match(line, phrase.end())
             title = " ".join(name[1].split()) if name else ""
             words = spaced_words(title)
-            records = song.others.titles
+            records = song.other_records.titles
             if not title or any(record in words or words in record for record in records):
                 continue
             year_text = phrase.groupdict().get("year") or (name and name[2])
@@ -89,9 +89,14 @@ def _albums(
 def _years_of(title: str, documents: Sequence[SourceText], song: Subject) -> list[int]:
     """Return the years that pages give an album."""
     titles = frozenset({spaced_words(title)})
-    others = replace(song.others, types=frozenset())
+    other_records = replace(song.other_records, types=frozenset())
     album = replace(
-        song, title=title, titles=titles, primary_type="Album", kind="Album", others=others
+        song,
+        title=title,
+        titles=titles,
+        primary_type="Album",
+        kind="Album",
+        other_records=other_records,
     )
     return [
         int(date.mention.dates[0].text[:4])

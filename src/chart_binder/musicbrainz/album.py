@@ -59,9 +59,9 @@ def look_up_album(
         if catalogue is None:
             continue
         pairs_held += catalogue.size
-        named = set[RecordingId]().union(*_by_release(files).values())
+        tagged_ids = set[RecordingId]().union(*_by_release(files).values())
         for recording_id, (recording, releases) in catalogue.recordings.items():
-            if pairs_held <= MAX_HELD or recording_id in named:
+            if pairs_held <= MAX_HELD or recording_id in tagged_ids:
                 answers[recording_id] = FetchedRecording(recording, catalogue.fetched_at, releases)
     _add_tracks(service, answers, album)
     return answers
@@ -117,10 +117,12 @@ class AlbumArtists:
         if not artist or not album:
             return frozenset()
         try:
-            others = [self._artists_of(file) for file in self._alike[artist, album] if file != tags]
+            artists = [
+                self._artists_of(file) for file in self._alike[artist, album] if file != tags
+            ]
         except LookupFailedError:
             return frozenset()  # the look-up of that file itself will fail with this error
-        identified = [*filter(None, others)]
+        identified = [*filter(None, artists)]
         return frozenset.intersection(*identified) if len(identified) > 1 else frozenset()
 
     def _artists_of(self, tags: TrackTags) -> frozenset[ArtistId]:
@@ -177,12 +179,12 @@ def _add_tracks(
 
 
 def _by_release(files: Iterable[TrackTags]) -> dict[ReleaseId | None, set[RecordingId]]:
-    named: defaultdict[ReleaseId | None, set[RecordingId]] = defaultdict(set)
+    by_release: defaultdict[ReleaseId | None, set[RecordingId]] = defaultdict(set)
     for tags in files:
         if recording_id := _checked(tags.recording_mbid):
             release_id = _checked(tags.release_mbid)
-            named[ReleaseId(release_id) if release_id else None].add(RecordingId(recording_id))
-    return named
+            by_release[ReleaseId(release_id) if release_id else None].add(RecordingId(recording_id))
+    return by_release
 
 
 def _checked(mbid: str | None) -> str | None:

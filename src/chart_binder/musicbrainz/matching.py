@@ -33,9 +33,9 @@ _log = logging.getLogger(__name__)
 
 
 class Search(NamedTuple):
-    """A search for recordings; `wanted` describes what it looks for."""
+    """A search for recordings, and the description of what it looks for."""
 
-    wanted: str
+    description: str
     find: Callable[[], "Matches"]
 
 
@@ -68,17 +68,17 @@ def searches(
     """Yield the searches that the tags allow, the most certain first; log an invalid id."""
     if tagged_id := _checked(MBID, tags.recording_mbid or "", "recording id"):
         recording_id = RecordingId(tagged_id.lower())
-        wanted = f"recording with the id {recording_id}"
-        yield Search(wanted, partial(_by_id, client, recording_id, tags))
+        description = f"recording with the id {recording_id}"
+        yield Search(description, partial(_by_id, client, recording_id, tags))
     plain = (isrc.replace("-", "").replace(" ", "").upper() for isrc in tags.isrcs)
     for isrc in [code for code in plain if _checked(_ISRC, code, "ISRC")][:_MAX_ISRCS]:
-        wanted = f"recording with the ISRC {isrc}"
-        yield Search(wanted, partial(_by_isrc, client, isrc, tags, of_album))
+        description = f"recording with the ISRC {isrc}"
+        yield Search(description, partial(_by_isrc, client, isrc, tags, of_album))
     if tags.artist and tags.title:
         length_ms = tags.duration_ms
         length = "" if length_ms is None else f" of about {minutes(length_ms)}"
-        wanted = f"{tags.title!r} by {tags.artist!r}{length}"
-        yield Search(wanted, partial(_by_name, client, tags, of_album))
+        description = f"{tags.title!r} by {tags.artist!r}{length}"
+        yield Search(description, partial(_by_name, client, tags, of_album))
 
 
 def first_found(attempts: Iterable[Search]) -> Matches:
@@ -210,8 +210,8 @@ def _narrower(
             by_id |= {hit.id: hit for hit in hits}
         if doubt is None:
             break
-    meant = plausible(by_id.values(), tags, of_album)
-    return meant._replace(doubt=meant.doubt or doubt)
+    matches = plausible(by_id.values(), tags, of_album)
+    return matches._replace(doubt=matches.doubt or doubt)
 
 
 def plausible(
@@ -238,10 +238,10 @@ def _of_version(hits: Sequence[Recording], tags: TrackTags) -> Sequence[Recordin
 
     The title of an album (`Live Killers`) is only a hint, so recordings without remarks stay too.
     """
-    wanted = remarks_in(tags.title, None)
+    file_remarks = remarks_in(tags.title, None)
     described = [(hit, remarks_in(hit.title, hit.disambiguation)) for hit in hits]
-    if wanted.versions:
-        places, _ = find_meant(wanted, [remarks for _, remarks in described])
+    if file_remarks.versions:
+        places, _ = find_meant(file_remarks, [remarks for _, remarks in described])
         return [hits[place] for place in places]
     kinds = {"", remarks_in(tags.title, tags.album).kind}
     same = [(hit, remarks) for hit, remarks in described if remarks.kind in kinds]
@@ -290,13 +290,13 @@ def _is_by_same_artists(recording: Recording, other: Recording) -> bool:
     """Whether two recordings have the same first artist, and the same guests or a common ISRC."""
     if first_artist(recording) != first_artist(other):
         return False
-    ids, others = set(recording.artist_ids), set(other.artist_ids)
+    ids, other_ids = set(recording.artist_ids), set(other.artist_ids)
     is_one_performance = bool(set(recording.isrc_list) & set(other.isrc_list))
     words, other_words = (
         credited_words(side.artist_credit_phrase or "", side.title or "")
         for side in (recording, other)
     )
-    return ids == others or is_one_performance or words == other_words
+    return ids == other_ids or is_one_performance or words == other_words
 
 
 def credited_words(credit: str, title: str) -> frozenset[str]:
@@ -406,25 +406,25 @@ def _is_by(recording: Recording, tags: TrackTags) -> bool:
     if tags.artist_mbid in recording.artist_ids:
         return True
     artist = tags.artist or ""
-    wanted = {artist, main_artist(artist)}
-    is_named = any(same_name(name, other) for name in _names(recording) for other in wanted)
+    artists = {artist, main_artist(artist)}
+    is_named = any(same_name(name, spelling) for name in _names(recording) for spelling in artists)
     return is_named or _is_by_all(recording, tags)
 
 
 def _is_by_all(recording: Recording, tags: TrackTags) -> bool:
     """Whether a recording credits all the names in a file's artist and title, and no others."""
     names = _joined_names("; ".join([tags.artist or "", *_guests_in(tags.title or "")]))
-    named: set[int] = set()
+    credited_parts: set[int] = set()
     for credit in recording.credits:
         keys = map(_name_key, _names_of(credit))
         parts = next((names[key] for key in keys if key in names), None)
         if parts is None:
             return False
-        named |= parts
+        credited_parts |= parts
     for guests in _guests_in(recording.title or ""):
         for key in _joined_names(guests):
-            named |= names.get(key, frozenset())
-    return len(named) == max(map(len, names.values()), default=0) > 1
+            credited_parts |= names.get(key, frozenset())
+    return len(credited_parts) == max(map(len, names.values()), default=0) > 1
 
 
 @lru_cache(maxsize=1_024)
@@ -538,8 +538,10 @@ def bare_title(title: str) -> str:
 
 
 def _is_of_same_song(remark: str) -> bool:
-    named = remarks_in(f"- ({remark})", None).versions
-    return bool(_SAME_SONG.search(remark) or (named and not named & {"remix", "instrumental"}))
+    versions = remarks_in(f"- ({remark})", None).versions
+    return bool(
+        _SAME_SONG.search(remark) or (versions and not versions & {"remix", "instrumental"})
+    )
 
 
 def without_remarks(title: str, drops: Callable[[str], bool]) -> str:

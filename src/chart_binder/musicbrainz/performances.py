@@ -89,14 +89,14 @@ def performances_in(bundle: EvidenceBundle) -> dict[RecordingId, Performance]:
 
 
 def siblings_among(
-    others: Iterable[Recording], performances: Mapping[RecordingId, Performance]
+    recordings: Iterable[Recording], performances: Mapping[RecordingId, Performance]
 ) -> list[tuple[Recording, str]]:
     """Return the recordings that are the same performance as one of `performances`, with why."""
     siblings: dict[RecordingId, tuple[Recording, str]] = {}
-    for recording in others:
+    for recording in recordings:
         if recording.id not in performances and recording.id not in siblings:
-            other = performance_of(recording)
-            reasons = (same_performance(ours, other) for ours in performances.values())
+            performance = performance_of(recording)
+            reasons = (same_performance(ours, performance) for ours in performances.values())
             if because := next(filter(None, reasons), None):
                 siblings[recording.id] = recording, because
     return list(siblings.values())
@@ -245,8 +245,8 @@ def _is_same_credit(recording: Performance, other: Performance) -> bool:
     """Whether the same artists are credited, by id, else by name; guests may be in the title."""
     if recording.artists and recording.artists == other.artists:
         return True
-    ids, others = ({*side.artists, side.first_artist} - {None} for side in (recording, other))
-    is_namesake = ids and others and not ids & others
+    ids, other_ids = ({*side.artists, side.first_artist} - {None} for side in (recording, other))
+    is_namesake = ids and other_ids and not ids & other_ids
     names, same = (credited_words(side.credit, side.title) for side in (recording, other))
     return bool(recording.credit) and not is_namesake and names == same
 

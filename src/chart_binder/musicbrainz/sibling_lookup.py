@@ -58,15 +58,15 @@ class RequestBudget:
     """The number of requests that may still be sent; a cached response does not count."""
 
     service: Service
-    left: int
+    remaining: int
 
     def allows(self, query: ServiceQuery) -> bool:
         """Whether a query may be sent; if so, count it. Offline every query may, and fails."""
         cost = self.service.cost(query)
         if 0 < cost < math.inf:
-            if self.left <= 0:
+            if self.remaining <= 0:
                 return False
-            self.left -= 1
+            self.remaining -= 1
         return True
 
 
@@ -119,7 +119,7 @@ class _Lookup:
         day = out_by(self._bundle.recording_candidates)
         for add_hits in (self._by_isrc, self._by_work):
             is_any_original = any(_may_be_original(recording, day) for recording, _ in siblings)
-            has_room = not siblings or self._budget.left > 1  # the releases take one request
+            has_room = not siblings or self._budget.remaining > 1  # the releases take one request
             is_all = hits.are_of_artist or not hits.is_complete
             if not (is_all or is_any_original) and has_room:
                 add_hits(hits)
@@ -131,8 +131,8 @@ class _Lookup:
             candidates += [] if is_on_other_versions_only(candidate) else [candidate]
         perhaps = None
         if is_complete:
-            performances, others = self._performances.values(), hits.recordings.values()
-            perhaps = possibly_earlier(performances, candidates, others, hits.releases)
+            performances, hit_recordings = self._performances.values(), hits.recordings.values()
+            perhaps = possibly_earlier(performances, candidates, hit_recordings, hits.releases)
         bundle = replace(
             self._bundle,
             recording_candidates=tuple(candidates),
@@ -172,17 +172,17 @@ class _Lookup:
         The releases of a sibling much later than `day` are not needed. If the releases cannot be
         read, those in the search result replace them.
         """
-        shown = [listed.release for listed in recording.release_list]
-        is_shown = any(hit.release_list for hit in hits.recordings.values()) and all(shown)
+        listed = [entry.release for entry in recording.release_list]
+        is_shown = any(hit.release_list for hit in hits.recordings.values()) and all(listed)
         is_later = is_much_later(recording, day)
         releases = hits.releases.get(recording.id)
         is_all = releases is not None
-        is_read = not (is_all or is_later or (is_shown and len(shown) >= ws.PAGE))
+        is_read = not (is_all or is_later or (is_shown and len(listed) >= ws.PAGE))
         if is_read and self._budget.allows(ws.BrowseReleases("recording", recording.id)):
             releases, count = self._client.first_releases_of("recording", recording.id)
             is_all = count == len(releases)
         if is_shown and not is_all:
-            releases, is_all = [release for release in shown if release], True
+            releases, is_all = [release for release in listed if release], True
         home = self._bundle.performer.begin_area_country
         candidate = candidate_of(recording, releases or (), home)
         return replace(candidate, relation=SIBLING, because=why), is_all or is_later
@@ -206,10 +206,10 @@ class _Lookup:
 def possibly_earlier(
     performances: Collection[Performance],
     candidates: Sequence[RecordingCandidate],
-    others: Iterable[Recording],
+    hit_recordings: Iterable[Recording],
     releases: Mapping[RecordingId, Sequence[MBRelease]],
 ) -> str | None:
-    """Describe the earliest of `others` that may be the same performance, whatever its length.
+    """Describe the earliest hit that may be the same performance, whatever its length.
 
     It came out in an earlier year than all `candidates`; on an earlier day if there is only one
     candidate. Return None if there is no such recording.
@@ -220,9 +220,9 @@ def possibly_earlier(
     if len(candidates) > 1:
         first = date.fromordinal(first).replace(month=1, day=1).toordinal()
     earlier = []
-    for recording in others:
-        other = performance_of(recording)
-        is_near = any(may_be_same_performance(performance, other) for performance in performances)
+    for recording in hit_recordings:
+        new = performance_of(recording)
+        is_near = any(may_be_same_performance(performance, new) for performance in performances)
         if recording.id in names or not is_near or _shows_other_versions_only(recording, releases):
             continue
         day = _first_day(recording, releases.get(recording.id, ()))
@@ -308,11 +308,11 @@ def _shows_other_versions_only(
     recording: Recording, releases: Mapping[RecordingId, Sequence[MBRelease]]
 ) -> bool:
     """Whether a recording is only on records of live takes, remixes or demos, or on none."""
-    shown = [listed.release for listed in recording.release_list]
-    of_recording = releases.get(recording.id, [release for release in shown if release])
+    listed_releases = [listed.release for listed in recording.release_list]
+    of_recording = releases.get(recording.id, [release for release in listed_releases if release])
     is_all_shown = recording.score is not None or recording.id in releases
     if not of_recording:  # unknown if the server shows titles only, or if it came from a work
-        return is_all_shown and not shown
+        return is_all_shown and not listed_releases
     return is_on_other_versions_only(candidate_of(recording, of_recording, None))
 
 
@@ -337,27 +337,29 @@ def look_up_together(
     for artist_id, of_artist in by_artist.items():
         bundles_left -= len(of_artist)
         if artist_id:
-            artist_budget = RequestBudget(service, budget.left - bundles_left)
+            artist_budget = RequestBudget(service, budget.remaining - bundles_left)
             try:
                 hits_of |= _shared(service, catalogues, artist_id, of_artist, artist_budget)
             except LookupFailedError as error:
                 _log.warning("siblings are looked up one by one", extra={"why": str(error)})
                 break
             finally:
-                budget.left = artist_budget.left + bundles_left
+                budget.remaining = artist_budget.remaining + bundles_left
 
     files_left = len(bundles)
 
     def look_up(bundle: EvidenceBundle) -> EvidenceBundle:
         nonlocal files_left
-        share = max(1, budget.left // max(1, files_left))  # leaves requests for the other files
+        share = max(
+            1, budget.remaining // max(1, files_left)
+        )  # leaves requests for the other files
         files_left -= 1
-        file_budget = RequestBudget(service, min(MAX_REQUESTS, budget.left, share))
-        before = file_budget.left
+        file_budget = RequestBudget(service, min(MAX_REQUESTS, budget.remaining, share))
+        before = file_budget.remaining
         try:
             return _Lookup(service, bundle, file_budget).widened(hits_of.get(_first_id(bundle)))
         finally:
-            budget.left -= before - file_budget.left
+            budget.remaining -= before - file_budget.remaining
 
     return look_up
 
@@ -376,12 +378,12 @@ def _shared(
     before, size = service.requests, len(bundles)
     worth = size if size >= MIN_FILES else _WORTH_OF_FEW
     catalogue = catalogues.get(artist_id, worth, max_worth=1 + size / 2)
-    budget.left -= min(service.requests - before, size // 2)
+    budget.remaining -= min(service.requests - before, size // 2)
     if catalogue:
         return _in_catalogue(catalogue, bundles)
-    if budget.left >= MAX_REQUESTS * size:
+    if budget.remaining >= MAX_REQUESTS * size:
         return {}  # each may be looked up by itself
-    step = math.ceil(size / max(1, min(size, budget.left)))
+    step = math.ceil(size / max(1, min(size, budget.remaining)))
     hits_of: dict[RecordingId, SiblingHits] = {}
     for start in range(0, size, step):
         part = bundles[start : start + step]
@@ -425,12 +427,12 @@ def bring_in(
     """
     recordings, problem, unread = _recordings_named(client, kind, mbid)
     in_evidence = {candidate.mb_recording_id for candidate in bundle.recording_candidates}
-    others = [recording for recording in recordings if recording.id not in in_evidence]
-    siblings = siblings_among(others, performances_in(bundle))[:_MAX_SIBLINGS]
+    new_recordings = [recording for recording in recordings if recording.id not in in_evidence]
+    siblings = siblings_among(new_recordings, performances_in(bundle))[:_MAX_SIBLINGS]
     if not siblings:
         if unread:
             raise LookupFailedError(unread)
-        if len(others) < len(recordings):
+        if len(new_recordings) < len(recordings):
             problem = "the evidence has the recording already, with all its releases"
         raise NothingFoundError(problem)
     home = bundle.performer.country
@@ -473,11 +475,10 @@ def placed_recording_of(
     It is a track with the song's title, preferably of the release, with the nearest length; other
     groups are left out. Return None if there is none. Raises `LookupFailedError`.
     """
-    ours = [one for one in bundle.recording_candidates if not one.is_sibling]
-    titles = {
-        title_key(title) for title in (bundle.recording_title, *(x.title for x in ours)) if title
-    }
-    length = next((one.length_ms for one in ours if one.length_ms), 0)
+    ours = [take for take in bundle.recording_candidates if not take.is_sibling]
+    known_titles = (bundle.recording_title, *(take.title for take in ours))
+    titles = {title_key(title) for title in known_titles if title}
+    length = next((take.length_ms for take in ours if take.length_ms), 0)
     tracks = [
         (release.id != release_id, abs((recording.length_ms or 0) - length), recording)
         for release in client.releases_with(group_id)[0]
@@ -487,21 +488,22 @@ def placed_recording_of(
     if not tracks:
         return None
     recording = min(tracks, key=lambda track: track[:2])[2]
-    releases = [it for it in client.releases_of(recording.id) if it.release_group.id == group_id]
+    carriers = client.releases_of(recording.id)
+    releases = [release for release in carriers if release.release_group.id == group_id]
     candidate = candidate_of(recording, releases, bundle.performer.country)
     return replace(candidate, relation=SIBLING, because=PERSON_PLACES)
 
 
 def _recordings_named(client: Client, kind: str, mbid: str) -> tuple[list[Recording], str, str]:
     """Return the recordings that an id names, the error if none is a sibling, and a gap if any."""
-    others = "the same performance: another artist, title, kind, comment or length"
+    requirement = "the same performance: another artist, title, kind, comment or length"
     if kind == "recording":
         if recording := client.recording(RecordingId(mbid)):
-            return [recording], f"{described(recording)} is not {others}", ""
+            return [recording], f"{described(recording)} is not {requirement}", ""
     elif group := client.release_group(ReleaseGroupId(mbid)):
         releases, count = client.releases_with(group.id)
         tracks = (track.recording for release in releases for track in release.tracks)
         unread = f"of {count} releases of {group.title!r}, {len(releases)} were read"
-        problem = f"no track of {group.title!r} is {others}"
+        problem = f"no track of {group.title!r} is {requirement}"
         return [*filter(None, tracks)], problem, unread if len(releases) < count else ""
     raise NothingFoundError(f"MusicBrainz knows no {kind.replace('-', ' ')} with the id {mbid}")

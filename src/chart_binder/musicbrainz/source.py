@@ -136,8 +136,8 @@ class MusicBrainzSource:
         matches = first_found(attempts)
         recordings = matches.recordings
         if not recordings:
-            wanted = ", nor ".join(search.wanted for search in attempts)
-            raise NothingFoundError(f"MusicBrainz ({self.service.host}) knows no {wanted}")
+            descriptions = ", nor ".join(search.description for search in attempts)
+            raise NothingFoundError(f"MusicBrainz ({self.service.host}) knows no {descriptions}")
         artist = _artist(client, recordings[0])
         home = artist.begin_area_country
         artists = artists_apart(recordings)
@@ -223,12 +223,12 @@ def _artifact(
     if tags.release_mbid in {None, *releases}:
         return artifact
     current = with_current_ids(client, tags)
-    named = {
+    record_titles = {
         f"current_{name}": mbid
         for name in ("release_mbid", "release_group_mbid")
         if (mbid := getattr(current, name)) != getattr(tags, name)
     }
-    return replace(artifact, tags={**(artifact.tags or {}), **named})
+    return replace(artifact, tags={**(artifact.tags or {}), **record_titles})
 
 
 def _title(tags: TrackTags, recordings: Sequence[ws.Recording]) -> str | None:

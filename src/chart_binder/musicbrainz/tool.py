@@ -63,10 +63,10 @@ def musicbrainz(config: "LLMConfig", open_client: Open | None = None) -> Tool:
                 with_title: releases of the group (its id) that have the title;
                 relations: edits, remasters and work of the recording (its id).
         """
-        words, named = (" ".join(text.split())[:_MAX_SEARCHED] for text in (query, artist))
+        words, artist_name = (" ".join(text.split())[:_MAX_SEARCHED] for text in (query, artist))
         try:
             with opened() as client:
-                request = _Request(client, config.fetch.max_chars, what, words, named, group)
+                request = _Request(client, config.fetch.max_chars, what, words, artist_name, group)
                 return _LOOK_UPS[what](request)
         except CanonError as error:
             raise ServiceFailedError("The look-up at MusicBrainz failed.") from error
@@ -115,20 +115,20 @@ class _Request:
         `count` is the number of all entries, if some were not read. `of` is the address of the page
         that the lines and the entries come from, if there is one.
         """
-        rows, shown = list(entries), 0
+        rows, shown_count = list(entries), 0
         text = [*lines[:1], *([f"Address: {of}"] if of else []), *lines[1:]]
         room = self.max_chars - sum(len(line) + 1 for line in text) - _LAST_LINE
-        while shown < len(rows) and len(rows[shown][0]) <= room:
-            text.append(rows[shown][0])
+        while shown_count < len(rows) and len(rows[shown_count][0]) <= room:
+            text.append(rows[shown_count][0])
             room -= len(text[-1]) + 1
-            shown += 1
-        if (left := (count or len(rows)) - shown) > 0:
-            text.append(f"({left} more not shown)")
+            shown_count += 1
+        if (hidden_count := (count or len(rows)) - shown_count) > 0:
+            text.append(f"({hidden_count} more not shown)")
         content = "\n".join(text)[: self.max_chars]
-        listed = dict.fromkeys(address for _, address in rows[:shown] if address)
+        listed = dict.fromkeys(address for _, address in rows[:shown_count] if address)
         documents = [
             Document(address, text=entry, is_fetched=True)
-            for entry, address in rows[:shown]
+            for entry, address in rows[:shown_count]
             if address and not of
         ]
         if of:
@@ -144,16 +144,16 @@ def _unquoted(text: str) -> str:
 
 def _search(request: _Request) -> Observation:
     """Search by title and artist, or show the record of an id or address."""
-    if named := _ID_WITH_KIND.search(request.query):
-        kind = (named[1] or "").lower().replace("_", "-").replace(" ", "-")
-        return _by_id(request, kind, named[2].lower())
+    if id_match := _ID_WITH_KIND.search(request.query):
+        kind = (id_match[1] or "").lower().replace("_", "-").replace(" ", "-")
+        return _by_id(request, kind, id_match[2].lower())
     if not request.title:
         raise ToolError("Give a title, or the id of a release group, release or recording.")
     entity = _ENTITY[request.what]
     metadata = request.client.search_by_title(entity, request.title, request.artist_named)
     groups = metadata.release_group_list or ()
-    if len(groups) == 1 and (shown := _group(request, groups[0].id)):
-        return shown
+    if len(groups) == 1 and (observation := _group(request, groups[0].id)):
+        return observation
     entries = [
         *starmap(_numbered_group, enumerate(groups, start=1)),
         *map(_release_entry, _by_date(metadata.release_list or ())),
@@ -177,13 +177,13 @@ def _by_id(request: _Request, kind: str, identifier: str) -> Observation:
     first = _ENTITY[request.what]
     kinds = (kind,) if kind in _BY_ID else sorted(_BY_ID, key=lambda entity: entity != first)
     for entity in kinds:
-        if shown := _BY_ID[entity](request, identifier):
-            return shown
+        if observation := _BY_ID[entity](request, identifier):
+            return observation
     return _nothing_found(f"{', no '.join(kinds)} with the id {identifier}")
 
 
-def _nothing_found(wanted: str) -> Observation:
-    return Observation(one_line(f"MusicBrainz knows no {wanted}."))
+def _nothing_found(description: str) -> Observation:
+    return Observation(one_line(f"MusicBrainz knows no {description}."))
 
 
 def _group(request: _Request, identifier: str) -> Observation | None:
@@ -211,8 +211,8 @@ def _release(request: _Request, identifier: str) -> Observation | None:
     ]
     tracks = (track for medium in release.medium_list for track in medium.track_list)
     titles = (track.title or (track.recording and track.recording.title) for track in tracks)
-    if named := "; ".join(_name(title) for title in titles if title):
-        lines.append(f"Tracks: {named}")
+    if titles_text := "; ".join(_name(title) for title in titles if title):
+        lines.append(f"Tracks: {titles_text}")
     return request.show(lines, of=_address("release", release.id))
 
 
@@ -221,24 +221,24 @@ def _recording(request: _Request, identifier: str) -> Observation | None:
     if recording is None:
         return None
     releases, count = request.client.first_releases_of("recording", recording.id)
-    read = f", {len(releases)} of them read" if count > len(releases) else ""
+    read_count = f", {len(releases)} of them read" if count > len(releases) else ""
     lines = [
         f"Recording {_recording_title(recording)}",
-        f"Releases with it: {count}{read}. Its groups:",
+        f"Releases with it: {count}{read_count}. Its groups:",
     ]
     return request.show(lines, _appearances(releases), of=_address("recording", recording.id))
 
 
 def _with_title(request: _Request) -> Observation:
-    named = _ID_WITH_KIND.search(request.group) or _ID_WITH_KIND.search(request.query)
-    if not (named and request.title):
+    id_match = _ID_WITH_KIND.search(request.group) or _ID_WITH_KIND.search(request.query)
+    if not (id_match and request.title):
         raise ToolError(
             "with_title takes the title of a track as query, and the id of a release group as"
             " group."
         )
-    group = request.client.release_group(ReleaseGroupId(named[2].lower()))
+    group = request.client.release_group(ReleaseGroupId(id_match[2].lower()))
     if group is None:
-        return _nothing_found(f"release-group with the id {named[2].lower()}")
+        return _nothing_found(f"release-group with the id {id_match[2].lower()}")
     releases, count = request.client.releases_with(group.id)
     entries = [
         (
@@ -271,12 +271,12 @@ def _of_years(request: _Request) -> Observation:
 
 
 def _relations(request: _Request) -> Observation:
-    named = _ID_WITH_KIND.search(request.query)
-    if named is None:
+    id_match = _ID_WITH_KIND.search(request.query)
+    if id_match is None:
         raise ToolError("relations takes a recording's id as query; what = recordings finds one.")
-    recording = request.client.relations_of(RecordingId(named[2].lower()))
+    recording = request.client.relations_of(RecordingId(id_match[2].lower()))
     if recording is None:
-        return _nothing_found(f"recording with the id {named[2].lower()}")
+        return _nothing_found(f"recording with the id {id_match[2].lower()}")
     entries = [
         _relation_entry(relation, relation.recording)
         for relation in recording.recording_relation_list
@@ -286,9 +286,9 @@ def _relations(request: _Request) -> Observation:
     for work in works[:_MAX_WORKS]:
         listed, count = request.client.recordings_of_work(work.id)
         head = f'Work "{_name(work.title)}": {count} recordings, {len(listed)} of them read, first'
-        others = [other for other in listed if other.id != recording.id]
-        others.sort(key=lambda other: (other.first_release_date or "9", other.id))
-        entries += ((f"{head}:", ""), *map(_recording_entry, others))
+        related = [relative for relative in listed if relative.id != recording.id]
+        related.sort(key=lambda relative: (relative.first_release_date or "9", relative.id))
+        entries += ((f"{head}:", ""), *map(_recording_entry, related))
     none = [("No relation to another recording or to a work is listed.", "")]
     lines = [f"Recording {_recording_title(recording)}"]
     return request.show(lines, entries or none, of=_address("recording", recording.id))
@@ -350,10 +350,10 @@ def _recording_title(recording: "ws.Recording") -> str:
     return f"{', '.join(parts)}, recording id {recording.id}"
 
 
-def _relation_entry(relation: "ws.Relation", other: "ws.Recording") -> _Entry:
+def _relation_entry(relation: "ws.Relation", recording: "ws.Recording") -> _Entry:
     kind = _name(relation.type or "related")
     relates = f"has the {kind}" if relation.direction == "backward" else f"{kind} of"
-    return f"- {relates} {_recording_title(other)}", _address("recording", other.id)
+    return f"- {relates} {_recording_title(recording)}", _address("recording", recording.id)
 
 
 def _release_line(release: "ws.MBRelease") -> str:

@@ -44,9 +44,9 @@ _INCLUDES: Mapping[str, str] = {
 
 
 class _Request(NamedTuple):
-    """A request under `/ws/2/`; `wanted` is the field of `Metadata` that its response must have."""
+    """A request under `/ws/2/` whose response has the field `field_name` of `Metadata`."""
 
-    wanted: str
+    field_name: str
     path: str
     parameters: tuple[tuple[str, str], ...]
 
@@ -60,7 +60,7 @@ class _Query(ABC):
     @property
     def wanted(self) -> str:
         """The field of `Metadata` that the response must have."""
-        return self._request().wanted
+        return self._request().field_name
 
     @property
     def target(self) -> str:
@@ -84,8 +84,8 @@ class LookUp(_Query):
 
     def _request(self) -> _Request:
         includes = _INCLUDES[f"{self.entity} {self.also}".rstrip()]
-        wanted, path = self.entity.replace("-", "_"), f"{self.entity}/{self.identifier}"
-        return _request_of(wanted, path, inc=includes)
+        field_name, path = self.entity.replace("-", "_"), f"{self.entity}/{self.identifier}"
+        return _request_of(field_name, path, inc=includes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +145,8 @@ class SearchLoosely(_Query):
 
     def _request(self) -> _Request:
         words = {self.entity.replace("-", ""): self.title, "artist": self.artist}
-        named = ((name, _escaped(text).lower()) for name, text in words.items() if text)
-        query = " ".join(f"{name}:({text})" for name, text in named)
+        terms = ((name, _escaped(text).lower()) for name, text in words.items() if text)
+        query = " ".join(f"{name}:({text})" for name, text in terms)
         return _search(self.entity, query, self.limit)
 
 
@@ -180,8 +180,11 @@ class SearchRecordings(_Query):
     credit: str = ""
 
     def _request(self) -> _Request:
-        named = " OR ".join(f"recording:{_quoted(title)}" for title in self.titles)
-        terms = [_by_artist(self.artist), f"({named})" if len(self.titles) > 1 else named]
+        title_terms = " OR ".join(f"recording:{_quoted(title)}" for title in self.titles)
+        terms = [
+            _by_artist(self.artist),
+            f"({title_terms})" if len(self.titles) > 1 else title_terms,
+        ]
         terms += (*_of_length(self.length_ms), *self.only)
         return _search("recording", " AND ".join(terms), PAGE, self.offset)
 
@@ -210,15 +213,15 @@ def _of_length(length_ms: tuple[int, int] | None) -> list[str]:
     return [*shorter, f"NOT dur:[{most + 1} TO {_LONGEST_MS}]"]
 
 
-def _request_of(wanted: str, path: str, **parameters: object) -> _Request:
+def _request_of(field_name: str, path: str, **parameters: object) -> _Request:
     # Sorted, because the target of a query is the key of its response in a cache.
     texts = sorted((name, str(value)) for name, value in parameters.items() if value)
-    return _Request(wanted, path, tuple(texts))
+    return _Request(field_name, path, tuple(texts))
 
 
 def _search(entity: str, words: str, limit: int, offset: int = 0) -> _Request:
-    wanted = f"{entity.replace('-', '_')}_list"
-    return _request_of(wanted, entity, query=words, limit=limit, offset=offset)
+    field_name = f"{entity.replace('-', '_')}_list"
+    return _request_of(field_name, entity, query=words, limit=limit, offset=offset)
 
 
 def _quoted(words: str) -> str:
@@ -456,8 +459,8 @@ class Metadata(_Element, frozen=True):
     release_count: int | None = None
 
 
-def parse_response(body: bytes, wanted: str) -> Metadata:
-    """Parse a response that has the field `wanted`, or raise `UnreadableError`."""
+def parse_response(body: bytes, field_name: str) -> Metadata:
+    """Parse a response that has the field `field_name`, or raise `UnreadableError`."""
     try:
         root = ET.fromstring(body)  # noqa: S314 - expat bounds entity expansion itself
         if root.tag != f"{_NAMESPACE}metadata":
@@ -475,8 +478,8 @@ def parse_response(body: bytes, wanted: str) -> Metadata:
         raise UnreadableError(f"the answer is not XML ({error})") from error
     except _PARSE_ERRORS as error:
         raise UnreadableError(f"the answer is not as MusicBrainz writes it ({error})") from error
-    if getattr(metadata, wanted) is None:
-        raise UnreadableError(f"the answer has no {wanted.replace('_', '-')}")
+    if getattr(metadata, field_name) is None:
+        raise UnreadableError(f"the answer has no {field_name.replace('_', '-')}")
     return metadata
 
 

@@ -129,8 +129,8 @@ class CallRunner:
             is_service = isinstance(error, ServiceFailedError)
             status = ObservationStatus.UNAVAILABLE if is_service else ObservationStatus.FAILED
             text = str(error)
-            shown = sanitize(text, self.reserved_labels)
-            return Observation(shown, error=encodable(text), status=status)
+            sanitized_text = sanitize(text, self.reserved_labels)
+            return Observation(sanitized_text, error=encodable(text), status=status)
 
     def _sanitized(self, observation: Observation) -> Observation:
         return sanitized_observation(observation, self.reserved_labels)

@@ -274,9 +274,9 @@ def _candidate_of(
     official = releases = group.releases or ()
     day, unofficial = _earliest_day(releases)
     if unofficial:
-        others = {id(release) for release in unofficial}
+        excluded = {id(release) for release in unofficial}
         official = tuple(
-            [copy for copy in releases if copy.status == "Official" or id(copy) not in others]
+            [copy for copy in releases if copy.status == "Official" or id(copy) not in excluded]
         )
     hint = None
     if day:

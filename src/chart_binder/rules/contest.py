@@ -150,16 +150,16 @@ def build_contest(
     if tie_break is None:
         country, labels = bundle.performer.country, settings.label_authority_order
         tie_break = TieBreak(intent_of(recordings), country, labels)
-    others, compilations, soundtracks = _by_role(candidates, settings.reissue_long_gap_years)
-    others, undated = _without_undated(others, soundtracks, settings.lead_window_days)
-    works = [*others, *soundtracks]
+    contenders, compilations, soundtracks = _by_role(candidates, settings.reissue_long_gap_years)
+    contenders, undated = _without_undated(contenders, soundtracks, settings.lead_window_days)
+    works = [*contenders, *soundtracks]
     firsts = possibly_earliest(works, tie_break)
     spans = (record if record.is_dated else with_group_date(record) for record in compilations)
     dated = [record for record in spans if record]
     early: Sequence[EarlyCompilation] = ()
     if dated and settings.compilation_premiere:
         window = settings.lead_window_days
-        early = early_compilations(dated, soundtracks, others, bundle.performer, window)
+        early = early_compilations(dated, soundtracks, contenders, bundle.performer, window)
         if any(compilation.precedes_all for compilation in early):
             firsts = []
     return Contest(
@@ -311,9 +311,9 @@ def early_compilations(
     early = [collection for collection in compilations if collection.first + window < work_last]
     if not early:
         return ()
-    others = (*compilations, *soundtracks)
-    soonest = two_least(record.last for record in others)
-    first = two_least(record.first for record in others)
+    rival_records = (*compilations, *soundtracks)
+    soonest = two_least(record.last for record in rival_records)
+    first = two_least(record.first for record in rival_records)
     work_first = min([work.first for work in works], default=_NEVER)
     sound_last = min([soundtrack.last for soundtrack in soundtracks], default=_NEVER)
     sound_first = min([soundtrack.first for soundtrack in soundtracks], default=_NEVER)

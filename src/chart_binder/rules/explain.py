@@ -81,8 +81,8 @@ def undecided(contest: Contest, results: RuleResults) -> Undecided:
 
 def _nothing_official(contest: Contest) -> tuple[str, Sequence[DraftQuestion]]:
     title = contest.bundle.recording_title
-    named = f"'{title}'" if title else "the recording"
-    text = f"{MISSING}: on which record did {named} come out?"
+    subject = f"'{title}'" if title else "the recording"
+    text = f"{MISSING}: on which record did {subject} come out?"
     about = dict.fromkeys(recording.mb_recording_id for recording in contest.recordings)
     original = DraftQuestion("missing_original", text, tuple(about))
     if not contest.candidates:
@@ -280,7 +280,7 @@ def _changes(record: Candidate, close: Sequence[Candidate], contest: Contest) ->
     """Yield each day from which the candidate's date leads to another answer, and that answer."""
     previous: _Groups | None = None
     for day in _days_that_matter(record, close, contest.settings.lead_window_days):
-        tried = [with_span(other, day, day) if other is record else other for other in close]
+        tried = [with_span(rival, day, day) if rival is record else rival for rival in close]
         answer = _answer(tried, contest)
         if answer != previous:
             yield day, answer
@@ -297,7 +297,7 @@ def _answer(candidates: Sequence[Candidate], contest: Contest) -> _Groups:
 
 def _days_that_matter(candidate: Candidate, close: Sequence[Candidate], window: int) -> list[int]:
     """Return the days on which the answer may change, and the first possible day."""
-    bounds = {day for other in close if other is not candidate for day in (other.first, other.last)}
+    bounds = {day for rival in close if rival is not candidate for day in (rival.first, rival.last)}
     steps = (0, 1, -window, 1 - window, window, window + 1)
     days = {day + step for day in bounds for step in steps}
     inside = {day for day in days if candidate.first < day <= candidate.last}
@@ -311,7 +311,7 @@ def _ask_side(
     answers = [answer for _, answer in changes]
     if len(changes) > 2 or not all(map(_is_single_group, answers)):  # noqa: PLR2004
         return _ask_day(candidate, changes)
-    names: dict[str, str] = {other.id: other.name for other in close}
+    names: dict[str, str] = {rival.id: rival.name for rival in close}
     earlier, later = (names[next(iter(answer))] for answer in answers)
     day = date.fromordinal(changes[1][0])
     text = (
@@ -395,12 +395,12 @@ def explain_losers_to_override(
         dated = candidate.when if candidate.counts else _nothing_but_unofficial(candidate)
         text = f"{candidate.kind} ({dated}): {choice} {outcome}"
         losers.append(Rival(group, candidate.title, text))
-    others = (
+    excluded_rivals = (
         replace(rival, why_not=f"{choice} it does not count: {rival.why_not}")
         for rival in _of_excluded(contest, excluded)
         if bare_id(rival.release_group) != crg
     )
-    return (*losers, *others)
+    return (*losers, *excluded_rivals)
 
 
 def _of_excluded(contest: Contest, excluded: _Excluded) -> Iterator[Rival]:

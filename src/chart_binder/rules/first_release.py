@@ -227,8 +227,8 @@ def _perhaps_earlier(
 
 def _is_version(bundle: EvidenceBundle, contest: Contest) -> bool:
     """Return whether the recording may be another performance or mix than the single's."""
-    named = [remarks_in(bundle.recording_title, None)]
-    remarks = (*named, *(recording.remarks for recording in contest.recordings))
+    title_remarks = [remarks_in(bundle.recording_title, None)]
+    remarks = (*title_remarks, *(recording.remarks for recording in contest.recordings))
     if any(remark.kinds - {"mono"} or remark.telling or remark.part for remark in remarks):
         return True
     return any(not _OF_VERSIONS.isdisjoint(record.group.kinds) for record in contest.candidates)
@@ -244,11 +244,11 @@ def _without_mono(version: Sequence[RecordingCandidate]) -> Sequence[RecordingCa
     are kept if one of them shares an ISRC with another mix.
     """
     mono = [recording for recording in version if recording.intent.is_mono]
-    others = [recording for recording in version if not recording.intent.is_mono]
+    stereo = [recording for recording in version if not recording.intent.is_mono]
     codes, other_codes = (
-        {isrc(code) for take in mix for code in take.isrcs or ()} for mix in (mono, others)
+        {isrc(code) for take in mix for code in take.isrcs or ()} for mix in (mono, stereo)
     )
-    return version if not others or codes & other_codes else others
+    return version if not stereo or codes & other_codes else stereo
 
 
 def _in_common(readings: Sequence[FirstRelease | None]) -> FirstRelease | None:

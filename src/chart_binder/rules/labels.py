@@ -85,11 +85,11 @@ class Labels:
         same title: `Killer Queen (Single)`. Return the text if it names nothing or several things.
         """
         labels = _LABEL_IN_TEXT.findall(with_usual_labels(words).upper())
-        named = {self.ids[label] for label in labels if label in self.ids}
+        mbids = {self.ids[label] for label in labels if label in self.ids}
         folded = {identifier.casefold(): identifier for identifier in self.ids.values()}
-        named |= {folded.get(mbid, mbid) for mbid in MBID.findall(words.casefold())}
-        only, *others = named or self._titled(words) or {folded.get(words.casefold(), words)}
-        return words if others else only
+        mbids |= {folded.get(mbid, mbid) for mbid in MBID.findall(words.casefold())}
+        only, *further_ids = mbids or self._titled(words) or {folded.get(words.casefold(), words)}
+        return words if further_ids else only
 
     def _titled(self, words: str) -> set[str]:
         """Return the groups whose title a text is, alone or with its kind or artist."""
@@ -126,8 +126,8 @@ class Labels:
     def name_of(self, identifier: str) -> str:
         """Return the label and title of an id; the id itself if it has neither."""
         title = self.titles.get(identifier)
-        named = (self.label_of(identifier), f"'{title}'" if title else None)
-        return " ".join(filter(None, named)) or identifier
+        parts = (self.label_of(identifier), f"'{title}'" if title else None)
+        return " ".join(filter(None, parts)) or identifier
 
 
 def with_usual_labels(text: str) -> str:

@@ -85,14 +85,14 @@ def contradictions(compilation: Candidate, contest: Contest) -> tuple[DraftQuest
 
 def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[DraftQuestion]:
     """Yield questions about the recordings' first dates and ISRCs that are earlier."""
-    read, is_dated = year_read(contest.bundle), compilation.since.is_known
+    year_fetched, is_dated = year_read(contest.bundle), compilation.since.is_known
     for recording in contest.recordings:
         hint, signs = recording.first_date, []
         is_earlier = hint.is_known and (hint.last < compilation.first or not is_dated)
         if is_earlier and not is_explained(hint, contest):
             signs.append(f"the recording is dated {hint}")
         for code in recording.isrcs or ():
-            year = year_assigned(code, read)
+            year = year_assigned(code, year_fetched)
             if year and date(year, 12, 31).toordinal() < compilation.last:
                 signs.append(f"ISRC {code} was assigned in {year}")
         about = (compilation.id, recording.mb_recording_id)
@@ -106,9 +106,9 @@ def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[DraftQ
     Promotional copies of the compilation itself count if they are, or may be, more than 60 days
     older. A date of only a year or month that contains the compilation's date does not count.
     """
-    for other, copy in telling_copies(contest, compilation.last):
-        is_own, when = other.id == compilation.id, copy.when
-        subject, limit, how = other.name, compilation.dated_name, "before"
+    for record, copy in telling_copies(contest, compilation.last):
+        is_own, when = record.id == compilation.id, copy.when
+        subject, limit, how = record.name, compilation.dated_name, "before"
         is_earlier = before(when, compilation)
         if is_own:
             is_day = compilation.first == compilation.last
@@ -122,7 +122,7 @@ def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[DraftQ
         if is_earlier is False:
             continue
         claim = f"{describe_unofficial(copy)} of {subject} is dated {when}"
-        about = other.id, copy.mb_release_id
+        about = record.id, copy.mb_release_id
         if is_earlier:
             text = f"{claim}, {how} {limit}: what is it a copy of?"
             yield DraftQuestion("missing_original", text, about)

@@ -63,13 +63,13 @@ def is_named(artists: Iterable[str], group: ReleaseGroup, editions: Sequence[Rel
     """Return whether a record is credited to an artist, known by any of several names."""
     if is_various(group, editions):
         return False
-    wanted = [artist for artist in artists if non_blank(artist)]
-    if not wanted:
+    artist_names = [artist for artist in artists if non_blank(artist)]
+    if not artist_names:
         return None
     by_group = None
-    if group.artist_credit and (by_group := _names_any(group.artist_credit, tuple(wanted))):
+    if group.artist_credit and (by_group := _names_any(group.artist_credit, tuple(artist_names))):
         return True
-    answers = {_names_any(name, tuple(wanted)) for name in _first_credits(editions)}
+    answers = {_names_any(name, tuple(artist_names)) for name in _first_credits(editions)}
     if True in answers:
         return None if False in answers else True
     return False if False in answers or by_group is False else None
@@ -104,14 +104,14 @@ def _names(credit: str, artist: str) -> Answer:
     name because each of its parts is one word (`Earth` in `Earth, Wind & Fire`), if the spelling is
     similar (`Ke$ha`, `Kesha`), or if the script differs (`Namie Amuro` may be `安室奈美恵`).
     """
-    wanted = _key(_folded(artist))
+    artist_key = _key(_folded(artist))
     whole = _folded(credit)
-    if _key(whole) == wanted:
+    if _key(whole) == artist_key:
         return True
     parts, are_names = parts_of(whole)
     # Compare the text between any two separators, because a name may contain one (`AC/DC`).
     for number, (first, _) in enumerate(parts):
-        if any(_key(whole[first:last]) == wanted for _, last in parts[number:]):
+        if any(_key(whole[first:last]) == artist_key for _, last in parts[number:]):
             return True if are_names else None
     credited = [whole, *(whole[first:last] for first, last in parts)]
     answers = {_may_be_respelled(part, artist) for part in credited if part.strip(" ()[]")}
@@ -127,8 +127,8 @@ def _may_be_respelled(part: str, artist: str) -> Answer:
         return None
     if max(len(ours), len(theirs)) > _MAX_COMPARED:
         return False
-    first, other = sorted((ours, theirs))
-    alike = SequenceMatcher(None, first, other, autojunk=False)
+    first, second = sorted((ours, theirs))
+    alike = SequenceMatcher(None, first, second, autojunk=False)
     # rapidfuzz loads 10 ms slower, and its ratios differ slightly, which would change decisions.
     is_near = alike.real_quick_ratio() >= _MIN_LIKENESS and alike.ratio() >= _MIN_LIKENESS
     return None if is_near else False

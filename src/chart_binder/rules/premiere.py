@@ -236,10 +236,10 @@ def compilation_as_premiere(contest: Contest) -> Ruling:
     choices = [compilation.candidate for compilation in early]
     first, records = choices[0], (*compilations, *contest.works, *contest.undated)
     is_any_undated = any(record is not first and not record.since.is_known for record in records)
-    others = "the rest that has a date" if is_any_undated else "the rest"
+    remainder = "the rest that has a date" if is_any_undated else "the rest"
     whose = "by others" if early[0].is_own is False else "the artist's own"
     window = contest.settings.lead_window_days
-    text = f"{{0.dated_name}} is {whose}, more than {window} days before {others}"
+    text = f"{{0.dated_name}} is {whose}, more than {window} days before {remainder}"
     return Ruling(choices, text, (first,), tuple(doubts))
 
 
@@ -403,13 +403,13 @@ def _doubts_about(early: EarlyCompilation, contest: Contest) -> Iterator[DraftQu
         last = early.candidate.last + window
         records = (*contest.dated_compilations, *soundtracks)
         near = [record for record in records if record.first <= last and record.id != crg]
-        named = sorted([early.candidate, *near[:MAX_NAMED]], key=attrgetter("dated_name"))
-        names = " or ".join(candidate.dated_name for candidate in named)
+        early_records = sorted([early.candidate, *near[:MAX_NAMED]], key=attrgetter("dated_name"))
+        names = " or ".join(candidate.dated_name for candidate in early_records)
         yield DraftQuestion(
             "tie",
             f"which was the first, {names}? They came out, or may have, within {window} days",
-            tuple(candidate.id for candidate in named),
-            [*map(premiere_answer, named)],
+            tuple(candidate.id for candidate in early_records),
+            [*map(premiere_answer, early_records)],
         )
 
 
@@ -435,13 +435,13 @@ def _undated_beside_only_one(contest: Contest) -> Iterator[DraftQuestion]:
     if contest.works or len(dated) > 1:
         return
     undated = [compilation for compilation in contest.compilations if not compilation.is_dated]
-    for candidate, other in product(undated[:MAX_NAMED], dated):
-        group, beside = candidate.id, other.id
-        text = f"{candidate.name} has no date: did it come out before {other.dated_name}?"
+    for candidate, precursor in product(undated[:MAX_NAMED], dated):
+        group, beside = candidate.id, precursor.id
+        text = f"{candidate.name} has no date: did it come out before {precursor.dated_name}?"
         window = contest.settings.lead_window_days
-        spans = [(2, True), (other.first - window, False), (other.last + window + 1, True)]
+        spans = [(2, True), (precursor.first - window, False), (precursor.last + window + 1, True)]
         answers: Sequence[Answer] = ()
-        if other.last + window < LAST_DAY:
+        if precursor.last + window < LAST_DAY:
             answers = day_answers(group, spans, LAST_DAY, first_day_on_sale(candidate.official))
         yield DraftQuestion("date", text, (group, beside), answers)
 

@@ -480,8 +480,10 @@ def _only_in(home: str, release_id: str) -> GroupChange:
     def change(group: ReleaseGroup) -> ReleaseGroup | None:
         if group.mb_rg_id == home:
             return group
-        others = tuple(release for release in group.editions if release.mb_release_id != release_id)
-        return replace(group, releases=others) if others or not group.releases else None
+        releases = tuple(
+            release for release in group.editions if release.mb_release_id != release_id
+        )
+        return replace(group, releases=releases) if releases or not group.releases else None
 
     return change
 

@@ -75,10 +75,10 @@ def sort_recordings(bundle: EvidenceBundle) -> SortedRecordings:
             break
         test, reason, is_version_open = make(bundle, possible)
         answers = [test(recording) for recording in possible]
-        wanted = next((answer for answer in (True, None) if answer in answers), False)
+        best = next((answer for answer in (True, None) if answer in answers), False)
         pairs = list(zip(possible, answers, strict=True))
-        excluded += [(take, reason(take, answer)) for take, answer in pairs if answer is not wanted]
-        possible = [take for take, answer in pairs if answer is wanted]
+        excluded += [(take, reason(take, answer)) for take, answer in pairs if answer is not best]
+        possible = [take for take, answer in pairs if answer is best]
     versions = _versions(possible, is_open=is_version_open)
     if not is_titled:
         versions = [same for version in versions for same in _split_by_title(version)]
@@ -98,7 +98,7 @@ def _siblings_of(
     return [
         take
         for take in siblings
-        if _may_be_of(take, version) or not any(_may_be_of(take, other) for other in versions)
+        if _may_be_of(take, version) or not any(_may_be_of(take, rival) for rival in versions)
     ]
 
 
@@ -202,21 +202,21 @@ def _part_test(bundle: EvidenceBundle, recordings: _Recordings) -> _TestWithReas
     that the title names, it is unknown which one is meant.
     """
     title = title_wanted(bundle)
-    wanted = remarks_in(title, None).part
+    part = remarks_in(title, None).part
     parts = {recording.remarks.part for recording in recordings}
-    passing = {wanted} if wanted or wanted not in parts else {*filter(may_be_whole, parts)}
+    passing = {part} if part or part not in parts else {*filter(may_be_whole, parts)}
     return (
         lambda recording: recording.remarks.part in passing,
         lambda recording, _: f"the recording on it is '{recording.title}', not '{title}'",
-        wanted not in parts,
+        part not in parts,
     )
 
 
 def part_mismatch(bundle: EvidenceBundle, recordings: _Recordings) -> str:
     """Return a text if no recording is the wanted part of a song; an empty text if one is."""
     title = bundle.recording_title
-    wanted = {remarks_in(text, None).part for text in (title, title_wanted(bundle))}
-    if not title or not recordings or any(take.remarks.part in wanted for take in recordings):
+    title_parts = {remarks_in(text, None).part for text in (title, title_wanted(bundle))}
+    if not title or not recordings or any(take.remarks.part in title_parts for take in recordings):
         return ""
     return f"the title wanted is {title!r}, that of the recording {recordings[0].title!r}"
 
@@ -229,24 +229,26 @@ def _version_test(bundle: EvidenceBundle, recordings: _Recordings) -> _TestWithR
     version.
     """
     title, duration_ms = title_wanted(bundle), _duration_ms(bundle)
-    wanted = remarks_in(title, None)
-    meant, is_open = find_meant(wanted, [recording.remarks for recording in recordings])
-    places = set(meant)
+    remarks = remarks_in(title, None)
+    places_meant, is_open = find_meant(remarks, [recording.remarks for recording in recordings])
+    places = set(places_meant)
     remaining = [recording for place, recording in enumerate(recordings) if place not in places]
-    passing = [recordings[place] for place in meant]
+    passing = [recordings[place] for place in places_meant]
     passing += [recording for recording in remaining if _is_entered_twice(recording, passing)]
     if passing and not any(_may_fit(recording, duration_ms) for recording in passing):
         fitting = [recording for recording in remaining if _may_fit(recording, duration_ms)]
-        others = [recording for recording in fitting if recording not in passing]
-        are_cuts = not wanted.versions and all(is_cut(recording.remarks) for recording in others)
-        is_open = is_open or (bool(others) and not are_cuts)
-        passing = others if others and are_cuts else [*passing, *others]
+        other_versions = [recording for recording in fitting if recording not in passing]
+        are_cuts = not remarks.versions and all(
+            is_cut(recording.remarks) for recording in other_versions
+        )
+        is_open = is_open or (bool(other_versions) and not are_cuts)
+        passing = other_versions if other_versions and are_cuts else [*passing, *other_versions]
     ids = {id(recording) for recording in passing}
 
     def reason(recording: RecordingCandidate, _: Answer) -> str:
         kind = recording.remarks.kind
-        if kind != wanted.kind:
-            is_kind, wanted_kind = kind or "plain", wanted.kind or "plain"
+        if kind != remarks.kind:
+            is_kind, wanted_kind = kind or "plain", remarks.kind or "plain"
             return f"the recording on it is of the kind '{is_kind}', not '{wanted_kind}'"
         remark = f" ({comment})" if (comment := recording.disambiguation) else ""
         return f"the recording on it is '{recording.title}'{remark}, not '{title}'"
@@ -256,7 +258,7 @@ def _version_test(bundle: EvidenceBundle, recordings: _Recordings) -> _TestWithR
 
 def _is_entered_twice(recording: RecordingCandidate, passing: _Recordings) -> bool:
     kind = recording.remarks.kind
-    of_kind = [other for other in passing if other.remarks.kind == kind]
+    of_kind = [take for take in passing if take.remarks.kind == kind]
     return bool(_isrcs([recording]) & _isrcs(of_kind))
 
 
@@ -364,8 +366,8 @@ def _split_by_remark(
         (kind, words)
         for kind, words in distinct
         if not any(
-            kind == other and words < other_words and (words or not other_words & telling)
-            for other, other_words in distinct
+            kind == other_kind and words < other_words and (words or not other_words & telling)
+            for other_kind, other_words in distinct
         )
     ]
     return [

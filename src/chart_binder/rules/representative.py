@@ -124,8 +124,8 @@ def _first_tied(
     places = [release.place for release in tied]
     best = next((place for place in places if place in home and place not in NO_COUNTRIES), None)
     if best or ("XE" in home and "XE" in places):
-        wanted = home - NO_COUNTRIES if best else {"XE"}
-        tied = [release for release, place in zip(tied, places, strict=True) if place in wanted]
+        countries = home - NO_COUNTRIES if best else {"XE"}
+        tied = [release for release, place in zip(tied, places, strict=True) if place in countries]
     return first_by_content(first_of_day(tied, group, settings))
 
 

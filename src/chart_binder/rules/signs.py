@@ -92,29 +92,29 @@ def isrc_year(recordings: Sequence[RecordingCandidate], bundle: EvidenceBundle) 
     codes = [code for recording in recordings if recording.isrcs for code in recording.isrcs]
     if not codes:
         return None
-    read = year_read(bundle)
-    return min(filter(None, (year_assigned(code, read) for code in codes)), default=None)
+    year_fetched = year_read(bundle)
+    return min(filter(None, (year_assigned(code, year_fetched) for code in codes)), default=None)
 
 
 def year_read(bundle: EvidenceBundle) -> int | None:
     """Return the year in which the evidence was fetched; None if it is unknown."""
     provenance = bundle.provenance
-    read = ((provenance and provenance.fetched_at_utc) or "")[:4]
-    return int(read) if read.isdecimal() else None
+    year_text = ((provenance and provenance.fetched_at_utc) or "")[:4]
+    return int(year_text) if year_text.isdecimal() else None
 
 
 @lru_cache(maxsize=4_096)
-def year_assigned(code: str, read: int | None) -> int | None:
+def year_assigned(code: str, fetched: int | None) -> int | None:
     """Return the year in which an ISRC was assigned (`CC-XXX-YY-NNNNN`, ISO 3901), or None.
 
-    The two digits `YY` mean a year from 1940 to 2039 that is no later than the year after `read`.
-    The first codes date from 1986, but some registrants used the year of an older recording.
+    The two digits `YY` mean a year from 1940 to 2039, at most the year after `fetched`. The
+    first codes date from 1986, but some registrants used the year of an older recording.
     """
     form = _ISRC.match(isrc(code))
     if form is None:
         return None
     year = 2000 + int(form[1])
-    is_past = year >= 2000 + _FIRST_YEAR_OF_1900S or (read is not None and year > read + 1)
+    is_past = year >= 2000 + _FIRST_YEAR_OF_1900S or (fetched is not None and year > fetched + 1)
     return year - 100 if is_past else year
 
 

@@ -88,8 +88,8 @@ def _in_collections(case: YearCase) -> Iterator[str]:
     if has_no_sibling or any(candidate.group.premiere for candidate in firsts):
         return
     gathering, perhaps = "may gather earlier recordings", contest.bundle.possible_sibling
-    if others := [candidate for candidate in firsts if candidate.is_own is not True]:
-        yield f"{either(others)} {gathering}, so the original may be missing{perhaps}"
+    if foreign_records := [candidate for candidate in firsts if candidate.is_own is not True]:
+        yield f"{either(foreign_records)} {gathering}, so the original may be missing{perhaps}"
     of_singles = (copy for record, copy in case.copies if record.role is Role.SINGLE)
     promos = (copy for copy in of_singles if copy.standing == "Promotion")
     is_promo = any(copy.when.text[:4] == case.year for copy in promos)
@@ -142,11 +142,11 @@ def _in_editions(case: YearCase) -> Iterator[str]:
     `2009 remaster` on a record of 1969, because MusicBrainz has one recording for it and the
     original.
     """
-    named, unproved = either(case.firsts), not any(first.group.premiere for first in case.firsts)
+    names, unproved = either(case.firsts), not any(first.group.premiere for first in case.firsts)
     if unproved and all(_is_only_remaster(first, case.year) for first in case.firsts):
-        yield f"the recording on {named} is a remaster, so the original may be missing"
+        yield f"the recording on {names} is a remaster, so the original may be missing"
     if unproved and all(map(_is_only_reissue, case.firsts)):
-        yield f"the earliest release known of {named} is a reissue"
+        yield f"the earliest release known of {names} is a reissue"
     candidates = case.contest.candidates
     for candidate in sorted(filter(_may_be_earlier, candidates), key=_NAME):
         yield f"{candidate.name} has no date, so it may be earlier"
@@ -172,7 +172,7 @@ def _in_editions(case: YearCase) -> Iterator[str]:
 
 def _is_only_remaster(candidate: Candidate, year: str) -> bool:
     remarks = (f"{take.title} {take.disambiguation}" for take in candidate.recordings)
-    is_also_older = any(named > year for text in remarks for named in YEAR.findall(text))
+    is_also_older = any(year_named > year for text in remarks for year_named in YEAR.findall(text))
     return are_remasters(candidate.recordings) and not is_also_older
 
 
@@ -199,11 +199,11 @@ def _in_gaps(case: YearCase) -> Iterator[str]:
     bundle = case.contest.bundle
     if possible := bundle.possible_sibling:
         yield possible.removeprefix("; ")
-    year, read = int(case.year), year_read(bundle)
+    year, year_fetched = int(case.year), year_read(bundle)
     if year < _FIRST_YEAR:
         yield f"no record is of {year}: the date of {either(case.firsts)} is wrong"
-    if read and year > read + 1:
-        yield f"the evidence is of {read}: the date of {either(case.firsts)} may be wrong"
+    if year_fetched and year > year_fetched + 1:
+        yield f"the evidence is of {year_fetched}: the date of {either(case.firsts)} may be wrong"
     if bundle.complete is False:
         yield "the evidence is cut short: more was found than was read"
     if apart := part_mismatch(bundle, case.contest.recordings):

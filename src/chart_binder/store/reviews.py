@@ -164,13 +164,13 @@ class ReviewQueue(StorePart):
         newest = sa.func.max(decisions.c.seq)
         with_answer = sa.func.max(sa.case((decisions.c.state == _REVIEW, decisions.c.seq)))
         number, files = sa.func.coalesce(with_answer, newest), sa.func.count()
-        named = [sa.or_(*(is_under(decisions, path) for path in under))] if under else []
+        conditions = [sa.or_(*(is_under(decisions, path) for path in under))] if under else []
         of_evidence = sa.func.coalesce(decisions.c.evidence_hash, decisions.c.id)
         groups = sa.select(number.label("number"), files.label("files"), newest.label("newest"))
-        grouped = groups.where(_waits(states), *named).group_by(of_evidence).subquery()
-        shown = decisions.alias("shown")
-        query = sa.select(shown.c.seq, grouped.c.files, shown.c.path).join(
-            grouped, shown.c.seq == grouped.c.number
+        grouped = groups.where(_waits(states), *conditions).group_by(of_evidence).subquery()
+        shown_decisions = decisions.alias("shown")
+        query = sa.select(shown_decisions.c.seq, grouped.c.files, shown_decisions.c.path).join(
+            grouped, shown_decisions.c.seq == grouped.c.number
         )
         folders: dict[bytes, int] = {}
         albums: dict[Path, int] = {}
@@ -302,8 +302,8 @@ class Verdicts(StorePart):
 
     def newest(self, limit: int) -> tuple[VerdictRecord, ...]:
         """Return the last verdicts, the newest first."""
-        wanted = sa.select(verdicts).order_by(verdicts.c.seq.desc()).limit(limit)
-        return self._database.records(VerdictRecord, wanted)
+        query = sa.select(verdicts).order_by(verdicts.c.seq.desc()).limit(limit)
+        return self._database.records(VerdictRecord, query)
 
     def saved_with(self, verdict: VerdictRecord) -> SavedVerdicts:
         """Return what was saved together with a verdict, to take it back.

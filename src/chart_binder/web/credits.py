@@ -123,7 +123,7 @@ def other_names_credited(text: str, subject: Subject, *, of_record: bool = False
         if _is_artist(behind.split(), subject):
             return
         name = " ".join(_NAME_END.split(behind, maxsplit=1)[0].split()[:_BEFORE_NAME])
-        evidence_names = (*subject.editions.labels, *subject.titles, *subject.others.titles)
+        evidence_names = (*subject.editions.labels, *subject.titles, *subject.other_records.titles)
         if not any(known_name in spaced_words(name) for known_name in evidence_names):
             yield name
 

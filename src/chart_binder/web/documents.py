@@ -238,8 +238,8 @@ def _named_by(
 
 
 def _at_urls(urls: Iterable[str], documents: Sequence[SourceText]) -> Sequence[SourceText]:
-    wanted = set(map(normal_address, urls))
-    return [d for d in documents if not wanted.isdisjoint(map(normal_address, d.addresses))]
+    addresses = set(map(normal_address, urls))
+    return [d for d in documents if not addresses.isdisjoint(map(normal_address, d.addresses))]
 
 
 # Sites and addresses.
@@ -275,7 +275,7 @@ def independent_sources(sources: Iterable[str]) -> frozenset[str]:
             overlapping = [group for group in groups if group[1] & sites]
             groups = [group for group in groups if group not in overlapping]
             first = overlapping[0][0] if overlapping else owner
-            groups.append((first, sites.union(*(others for _, others in overlapping))))
+            groups.append((first, sites.union(*(overlap for _, overlap in overlapping))))
     return frozenset(first for first, _ in groups)
 
 

@@ -109,15 +109,15 @@ def _box_problem(
     lines: Sequence[str], row: int, title: str, subject: Subject, types: frozenset[str]
 ) -> str | None:
     """Return why an infobox is not the subject's, or None. `row` is its first row of release."""
-    head, wanted = lines[:row], subject.primary_type
+    head, expected = lines[:row], subject.primary_type
     if not any(is_titled(text, subject) for text in (*head, title)):
         return f"its infobox is not headed {subject.title!r}"
     if subject.artist.spellings and not any(_names_artist(line, subject) for line in lines):
         return f"its infobox does not name {subject.artist.name!r}"
     kind = _type_of_head(head, subject)
-    if wanted not in ({kind} if kind else types):
+    if expected not in ({kind} if kind else types):
         names = kind or " and ".join(sorted(types)) or "no type"
-        return f"its infobox names {names}, where the record is {wanted or 'of no known type'}"
+        return f"its infobox names {names}, where the record is {expected or 'of no known type'}"
     return None
 
 
@@ -129,8 +129,8 @@ def is_titled(text: str, subject: Subject) -> bool:
 def _names_artist(line: str, subject: Subject) -> bool:
     names = subject.artist.spellings
     unspaced = ("".join(name.split()) for name in names if _UNSPACED.search(name))
-    named = subject.has_artist_in(_ELISION.sub(" ", line))
-    return named or any(name in letters_and_digits(line) for name in unspaced)
+    is_named = subject.has_artist_in(_ELISION.sub(" ", line))
+    return is_named or any(name in letters_and_digits(line) for name in unspaced)
 
 
 def _type_of_head(head: Sequence[str], subject: Subject) -> str:

@@ -186,7 +186,7 @@ def _other_types(text: str, subject: Subject) -> Iterator[str]:
         return any(find_words((word for name in types for word in words.get(name, ())), text))
 
     if not is_named(subject.primary_type, "Song"):
-        yield from filter(is_named, sorted(subject.others.types))
+        yield from filter(is_named, sorted(subject.other_records.types))
 
 
 # What the value at a place means.
@@ -236,7 +236,7 @@ def _other_clauses(place: Place, patch: Patch, subject: Subject) -> Iterator[str
     if clauses.is_negated(clause) or (is_type and clauses.is_from(before)):
         yield f"the text denies {patch.value} or says it of something else"
     words = spaced_words(before if is_type else clause)
-    names_other = any(title in words for title in subject.others.titles)
+    names_other = any(title in words for title in subject.other_records.titles)
     is_named = subject.is_named_or_numbered_in(clause)
     if names_other or (subject.names_other(place.line) and not is_named):
         yield "the clause names another candidate"
@@ -262,7 +262,7 @@ def _other_editions(place: Place, patch: Patch, subject: Subject) -> Iterator[st
     clause = fold(place.clause)
     has_year = any(year in clause for year in subject.editions.years)
     names_release = has_year or subject.has_number_in(clause)
-    is_vague = subject.others.has_official_siblings and place.is_prose and not names_release
+    is_vague = subject.other_records.has_official_siblings and place.is_prose and not names_release
     if patch.field == STATUS and is_vague:
         yield f"it does not say which release of {subject.title!r} it means"
     is_below = not place.offset or not place.is_prose
@@ -279,7 +279,7 @@ def _other_editions(place: Place, patch: Patch, subject: Subject) -> Iterator[st
 
 def _is_other_edition(document: SourceText, subject: Subject) -> bool:
     text = fold(document.text)
-    has_other = any(code in text for code in subject.others.sibling_numbers)
+    has_other = any(code in text for code in subject.other_records.sibling_numbers)
     is_other = has_other and not subject.has_number_in(text)
     return is_other or clauses.is_of_other_year(text, subject)
 

@@ -169,13 +169,13 @@ def _item_problem(item: WikidataItem, group: ReleaseGroupId, subject: Subject) -
 
     An item of type `Song` alone has the date of the song, which may be that of an earlier album.
     """
-    wanted = subject.primary_type
-    others = item.types - {wanted} - ({"Song"} if wanted == "Single" else set())
+    primary_type = subject.primary_type
+    other_types = item.types - {primary_type} - ({"Song"} if primary_type == "Single" else set())
     if item.group_ids - {group.lower()}:
         return "the item is that of another release group"
     if not item.group_ids and not any(is_titled(name, subject) for name in item.names):
         return f"the item is not called {subject.title!r}"
-    if others or wanted not in item.types:
+    if other_types or primary_type not in item.types:
         types = " and ".join(sorted(item.types)) or "no known type"
-        return f"the item is of {types}, where the record is {wanted or 'of no known type'}"
+        return f"the item is of {types}, where the record is {primary_type or 'of no known type'}"
     return ""

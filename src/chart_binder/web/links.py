@@ -72,14 +72,14 @@ def links_to_follow(
     The page with the link must tell the subject from records of the same title.
     """
     sites = tuple(trusted)
-    read = {normal_address(address) for document in documents for address in document.addresses}
+    visited = {normal_address(address) for document in documents for address in document.addresses}
     ranks: dict[str, int] = {}
     for document in documents:
         page = f"{document.title} {document.text}"
         distinct = [subject for subject in subjects if subject.is_told_apart_in(page)]
         for text, address in document.links:
             rank = min((_rank(text, document, subject) for subject in distinct), default=_NO_RANK)
-            if rank < _NO_RANK and normal_address(address) not in read:
+            if rank < _NO_RANK and normal_address(address) not in visited:
                 ranks[address] = min(rank, ranks.get(address, _NO_RANK))
     for address in sorted(ranks, key=lambda address: ranks[address]):
         yield address, is_checked_page(address, sites)

@@ -229,8 +229,8 @@ def _is_invisible(style: _Declarations) -> bool:
     if not colours or any(name.endswith("background-clip") for name, _ in style):
         return False
     backgrounds = [_without_blanks(value) for name, value in style if name in _BACKGROUNDS]
-    shown = {_colour(part) for background in backgrounds for part in background.split()}
-    return not colours.isdisjoint(shown) or any(map(_TRANSPARENT.fullmatch, colours))
+    grounds = {_colour(part) for background in backgrounds for part in background.split()}
+    return not colours.isdisjoint(grounds) or any(map(_TRANSPARENT.fullmatch, colours))
 
 
 def _without_blanks(value: str) -> str:

@@ -75,10 +75,10 @@ def page_reading(
     lines = [*head, *(f"{_QUOTE_MARK}{line}" for line in chosen.lines)]
     if find:
         lines += _remarks_on_find(page, find)
-    part = f"{chosen.shown:,} of {chosen.total:,} characters"
+    part = f"{chosen.shown_chars:,} of {chosen.total:,} characters"
     if not chosen.total:
         lines.append("(the page holds no readable text)")
-    elif chosen.shown < chosen.total:
+    elif chosen.shown_chars < chosen.total:
         lines.append(f"(passages about dates and releases: {part})")
     if page.cut:
         lines.append("(the page goes on: its end was not read)")
@@ -110,10 +110,10 @@ def _remarks_on_find(page: "WebPage", find: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Blocks in the page's order, with gaps marked: `shown` of `total` characters."""
+    """Blocks in the page's order, with gaps marked: `shown_chars` of `total` characters."""
 
     lines: tuple[str, ...]
-    shown: int
+    shown_chars: int
     total: int
 
 
@@ -339,8 +339,8 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(word for word in words if word not in _COMMON_WORDS) or words
 
 
-def _matching_words(wanted: Sequence[str], folded: str, words: Container[str]) -> Sequence[str]:
-    return [w for w in wanted if w in words or (w in folded and _UNSPACED.search(w))]
+def _matching_words(terms: Sequence[str], folded: str, words: Container[str]) -> Sequence[str]:
+    return [w for w in terms if w in words or (w in folded and _UNSPACED.search(w))]
 
 
 def _rarity_sums(words_of_pieces: Sequence[Sequence[str]]) -> list[float]:

@@ -119,12 +119,12 @@ def _row_is_plain(place: Place, columns: Sequence[str], subject: Subject) -> boo
         return False
     if not _is_explained_prose(_beside_date(place), subject):
         return False
-    others = [pair for n, pair in enumerate(zip(columns, cells, strict=True)) if n != at]
-    if any(_is_of_other_issue(head, cell, subject) for head, cell in others):
+    other_cells = [pair for n, pair in enumerate(zip(columns, cells, strict=True)) if n != at]
+    if any(_is_of_other_issue(head, cell, subject) for head, cell in other_cells):
         return False
-    titles = [pair for pair in others if not _is_of_companion(pair[0], subject)]
+    titles = [pair for pair in other_cells if not _is_of_companion(pair[0], subject)]
     is_named = any(subject.is_named_in(cell) for _, cell in titles)
-    checked = titles if is_named else others
+    checked = titles if is_named else other_cells
     return all(
         any(_is_column_of(kind, head) for kind in ("label", "number", "artist"))
         or _names_it_alone(cell, subject)
@@ -196,7 +196,7 @@ def _is_explained_prose(text: str, subject: Subject) -> bool:
 
 def _tells_type(place: Place, subject: Subject) -> bool:
     """Return whether type or number identify the record, if another one has the same title."""
-    if not subject.others.types:
+    if not subject.other_records.types:
         return True
     texts = (*place.above, place.line, *place.box)
     own_types = _own_types(subject)

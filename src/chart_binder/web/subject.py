@@ -76,7 +76,7 @@ class Subject:
     """The titles of all records of the evidence, unchanged."""
     artist: ArtistNames
     editions: EditionMarks
-    others: OtherRecords
+    other_records: OtherRecords
     is_listed: bool = True
     """Whether the evidence has it; only the artist's name identifies a single that it lacks."""
 
@@ -104,7 +104,7 @@ class Subject:
         siblings = [release for group in homes for release in group.editions
                     if release.mb_release_id not in release_ids]  # fmt: skip
         rival_releases = chain.from_iterable(group.editions for group in other_groups)
-        others = OtherRecords(
+        other_records = OtherRecords(
             titles=_other_titles(other_groups, titles, names.spellings),
             types=_rival_types(other_groups, titles) - {primary or ""},
             numbers=_spaced_numbers(_numbers(rival_releases)),
@@ -120,7 +120,7 @@ class Subject:
             all_titles=frozenset(r.title for r in [*records, *other_groups] if r.title),
             artist=names,
             editions=editions,
-            others=others,
+            other_records=other_records,
             is_listed=is_listed,
         )
 
@@ -129,10 +129,12 @@ class Subject:
         """The recording itself as a subject: any release of it, in any country."""
         titles = frozenset(_titles(self.recording))
         editions = replace(self.editions, countries=frozenset())
-        others = replace(self.others, titles=self.others.titles - titles, types=frozenset())
+        other_records = replace(
+            self.other_records, titles=self.other_records.titles - titles, types=frozenset()
+        )
         return replace(
             self, title=self.recording, primary_type="", kind="", titles=titles, editions=editions,
-            others=others, is_listed=True,
+            other_records=other_records, is_listed=True,
         )  # fmt: skip
 
     def is_told_apart_in(self, text: str) -> bool:
@@ -147,7 +149,7 @@ class Subject:
         closed = words.replace(" ", "")
         editions, spelled = self.editions, (name.split() for name in self.artist.spellings)
         names = [[word for word in name if word not in _COMMON] for name in spelled]
-        signs = (*_spaced_numbers(editions.numbers), *editions.labels, *self.others.titles)
+        signs = (*_spaced_numbers(editions.numbers), *editions.labels, *self.other_records.titles)
         if not any(names) or any(sign in words for sign in signs):
             return True
         return any(
@@ -177,15 +179,17 @@ class Subject:
 
     def is_of_rival(self, text: str) -> bool:
         """Return whether a text has a catalogue number of another group and none of this record."""
-        words = spaced_words(text) if self.others.numbers else ""
-        return any(number in words for number in self.others.numbers) and not any(
+        words = spaced_words(text) if self.other_records.numbers else ""
+        return any(number in words for number in self.other_records.numbers) and not any(
             spaced_words(number) in words for number in self.editions.numbers
         )
 
     def names_other(self, text: str) -> bool:
         """Return whether a text names another record of the evidence, but not this one."""
         words = spaced_words(text)
-        return any(title in words for title in self.others.titles) and not self.is_named_in(text)
+        return any(title in words for title in self.other_records.titles) and not self.is_named_in(
+            text
+        )
 
 
 _MIN_NUMBER = 5

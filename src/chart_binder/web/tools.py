@@ -58,8 +58,10 @@ def web_search(
             match outcome:
                 case SearchHits():
                     best = outcome.hits[: min(_MOST_OPENED, config.searxng.max_results)]
-                    read = _read_pages(best, run_pages(run, config, pages), config.fetch.timeout_s)
-                    return search_results(outcome, read, config, query, run.about)
+                    fetched = _read_pages(
+                        best, run_pages(run, config, pages), config.fetch.timeout_s
+                    )
+                    return search_results(outcome, fetched, config, query, run.about)
                 case NothingFound():
                     return nothing_found(outcome)
                 case Degraded():
@@ -183,28 +185,28 @@ def _article(lookup: "Lookup", query: str, about: str, max_chars: int) -> Observ
         return Observation("Wikipedia has no such article. Try other words, or another language.")
     entries = [
         (f"{number}. {one_line(title, 80)}\n   {url}", url)
-        for number, (title, url) in enumerate(lookup.others.items(), start=1)
+        for number, (title, url) in enumerate(lookup.other_titles.items(), start=1)
     ]
     head = "Other articles:"
-    others = _entries_that_fit(entries, max_chars // _ROOM_FOR_OTHERS - len(head) - 1)
-    lines = [head, *(text for text, _ in others)] if others else []
+    other_entries = _entries_that_fit(entries, max_chars // _ROOM_FOR_OTHERS - len(head) - 1)
+    lines = [head, *(text for text, _ in other_entries)] if other_entries else []
     room = max_chars - sum(len(line) + 1 for line in lines)
     reading = page_reading(page, room, f"{query} / {about}", links=links_of(page, about))
     content = "\n".join((reading.content, *lines))
-    sources = (*reading.sources, *(url for _, url in others))
+    sources = (*reading.sources, *(url for _, url in other_entries))
     return Observation(content, sources, documents=reading.documents)
 
 
 def search_results(
     results: SearchHits,
-    read: "Sequence[WebPage | FetchError]",
+    fetched: "Sequence[WebPage | FetchError]",
     config: "LLMConfig",
     query: str,
     about: str,
 ) -> Observation:
     """Show results as numbered entries, whole ones only; below the best, passages of their pages.
 
-    `read` are the pages of the first hits, or why they could not be read.
+    `fetched` are the pages of the first hits, or why they could not be read.
     """
     hits = results.hits[: config.searxng.max_results]
     direct = [*_direct_documents(results)]
@@ -217,20 +219,20 @@ def search_results(
     room_for_pages = room - sum(len(text) + 1 for text, _ in entries)
     addresses = set[str]()
     for number, hit in enumerate(hits, start=1):
-        page = read[number - 1] if number <= len(read) else None
+        page = fetched[number - 1] if number <= len(fetched) else None
         entries_left = len(hits) - number + 1
         entry = _entry(number, hit, page, room_for_pages // entries_left, query, about)
         if entry[1].address not in addresses:  # two results may lead to one page
             addresses.add(entry[1].address)
             entries.append(entry)
             room_for_pages -= len(entry[0]) + 1
-    shown = _entries_that_fit(entries, room)
-    lines = [head, *(text for text, _ in shown)]
-    if left_out := len(entries) - len(shown):
+    shown_entries = _entries_that_fit(entries, room)
+    lines = [head, *(text for text, _ in shown_entries)]
+    if left_out := len(entries) - len(shown_entries):
         lines.append(f"({left_out} more not shown)")
     if results.failing:
         lines.append("(some search engines did not answer)")
-    documents = tuple(document for _, document in shown if document.address)
+    documents = tuple(document for _, document in shown_entries if document.address)
     sources = dict.fromkeys(document.address for document in documents)
     content = "\n".join(lines)[: config.fetch.max_chars]
     return Observation(content, tuple(sources), documents=documents)
@@ -267,12 +269,12 @@ def _heading(number: int, title: str, url: str, date: str | None) -> str:
 
 def _entries_that_fit(entries: Sequence[tuple[str, T]], room: int) -> Sequence[tuple[str, T]]:
     """Return the entries whose texts and line ends fit into `room` characters."""
-    shown = []
+    fitting_entries = []
     for entry in entries:
         if len(entry[0]) < room:
             room -= len(entry[0]) + 1
-            shown.append(entry)
-    return shown
+            fitting_entries.append(entry)
+    return fitting_entries
 
 
 def nothing_found(outcome: NothingFound) -> Observation:
@@ -287,5 +289,5 @@ def nothing_found(outcome: NothingFound) -> Observation:
 def _direct_documents(results: SearchHits) -> Iterator[Document]:
     """Yield the answers and infoboxes of engines; their address may be empty."""
     for direct in results.direct:
-        shown = excerpt(direct.lines, _LONGEST_BOX, results.query, per_line=3)
-        yield Document(direct.url, direct.label, (), " | ".join(shown.lines))
+        box = excerpt(direct.lines, _LONGEST_BOX, results.query, per_line=3)
+        yield Document(direct.url, direct.label, (), " | ".join(box.lines))

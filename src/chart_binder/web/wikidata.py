@@ -174,7 +174,9 @@ def _publication(statements: Sequence[_Statement]) -> tuple[PartialDate | None, 
         qualifiers = {*dict(statement.qualifiers)}
         dates = unqualified if not qualifiers else qualified
         (dates if qualifiers <= _EXPLAINS_DATE else doubtful).append(date)
-    exact = [day for day in unqualified if not any(is_vaguer(day, other) for other in unqualified)]
+    exact = [
+        day for day in unqualified if not any(is_vaguer(day, precise) for precise in unqualified)
+    ]
     if len(set(exact)) > 1:
         return None, f"it states several dates of publication: {', '.join(sorted(map(str, exact)))}"
     first = first_date([*exact, *qualified], doubtful)

@@ -124,7 +124,7 @@ class Lookup:
     """The article that fits best, or None, and the addresses of others by title."""
 
     page: WebPage | None
-    others: Mapping[str, str] = field(default_factory=dict)
+    other_titles: Mapping[str, str] = field(default_factory=dict)
 
 
 class Wikipedia:
@@ -152,8 +152,8 @@ class Wikipedia:
         exact = [title for title in titles if fold(title) == fold(query.strip())]
         for title in [*exact, *titles]:
             if page := self._page(title, deadline):
-                others = {hit: self.address(hit) for hit in titles if hit != title}
-                return Lookup(page, others)
+                other_titles = {hit: self.address(hit) for hit in titles if hit != title}
+                return Lookup(page, other_titles)
         return Lookup(None)
 
     def _search(self, query: str, deadline: Deadline) -> tuple[_Article, ...]:

@@ -60,8 +60,8 @@ class AsfLayout:
         try:
             for guid, content in (*self._objects, *self._extension):
                 if guid in _PLACES:
-                    place, read, _ = _PLACES[guid]
-                    items += read(content, place)
+                    place, read_attributes, _ = _PLACES[guid]
+                    items += read_attributes(content, place)
         except (ValueError, struct.error) as error:
             raise self._source.damaged(f"its attributes cannot be read ({error})") from error
         return TagSet("asf", (TagBlock("asf", sorted_by_place(items)),) if items else ())

@@ -485,10 +485,10 @@ class DaskExecutor:
     def _album_failed(self, album: Album, error: Exception) -> AlbumResult:
         """Return the error outcomes of an album, or raise `ClusterError`."""
         if isinstance(error, UnseenError):
-            seen = next((path for path in album.paths if path.exists()), None)
-            if seen:
+            path = next((path for path in album.paths if path.exists()), None)
+            if path:
                 raise ClusterError(
-                    f"{seen} does not exist on the machine {str(error)!r} of a Dask worker:"
+                    f"{path} does not exist on the machine {str(error)!r} of a Dask worker:"
                     " all machines must see the library under the same path"
                 )
             return self.worker.gather(album)  # the files are gone everywhere: each gets an error

@@ -369,8 +369,8 @@ def read_request(text: bytes, number: int) -> LineRequest:
         why = f" ({error})"
     target = _target(document, name)
     if target is None:
-        shown = text[:60].decode(errors="replace")
-        problem = f"{name}: found {shown!r}{why}; allowed is {_ALLOWED}"
+        excerpt = text[:60].decode(errors="replace")
+        problem = f"{name}: found {excerpt!r}{why}; allowed is {_ALLOWED}"
         target = BundleRequest(name, LineError(problem))
     return LineRequest(
         number, target, document.get("id") if isinstance(document, Mapping) else None
