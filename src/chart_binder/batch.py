@@ -317,7 +317,6 @@ def run_items(
         setup = _setup(config, versions, options, refresh.since, read_tags)
         worker = _worker(setup, store, options)
         resume = _resume_check(store, config, options, versions, refresh.runs, read_tags)
-        buffer = OutcomeBuffer(None if options.dry_run else store, run)
         years = YearQueue(config.batch.model_jobs, options.ask_seconds)
         with open_executor(setup, worker, options) as executor:
             tally = BatchTally()  # after the start of a cluster, which does not count
@@ -326,7 +325,7 @@ def run_items(
                 worker=worker,
                 resume=resume,
                 answers=AdjudicationCache(store, versions.adjudicator, refresh.runs),
-                buffer=buffer,
+                buffer=OutcomeBuffer(None if options.dry_run else store, run),
                 tag_writer=_tag_writer(config, store, run, options, on_message),
                 tally=tally,
                 on_finished=lambda file, tags: on_file(FileResult(file, tags, tally, run.id)),
@@ -334,18 +333,28 @@ def run_items(
                 max_stopping_s=_MAX_STOPPING_S if options.executor == Executor.THREADS else inf,
                 holds=years.takes if options.ask_years else lambda _: False,
             )
-            buffer.begin_run()
-            with on_error(partial(_save_failed_end, buffer, tally)):
-                batch.run(items(store))
-                batch.finish(years.ask(store, worker.pipeline, to_stop))
-            batch.is_cut_short |= bool(years.files_left) and to_stop()
+            _decide_items(items, batch, years, store, to_stop)
         if years.files_left:
-            on_message(
-                f"{counted(years.files_left, 'uncertain year')} left: the same command goes on"
-            )
+            remaining = counted(years.files_left, "uncertain year")
+            on_message(f"{remaining} left: the same command goes on")
         result = _result(run.id, batch, is_stopped=to_stop())
-        buffer.save_run(result.measures, result.status)
+        batch.buffer.save_run(result.measures, result.status)
     return result
+
+
+def _decide_items(
+    items: Callable[["Store"], Items],
+    batch: BatchRun,
+    years: YearQueue,
+    store: "Store",
+    to_stop: Callable[[], bool],
+) -> None:
+    """Decide the items, then ask about the uncertain years; store the end of a run that fails."""
+    batch.buffer.begin_run()
+    with on_error(partial(_save_failed_end, batch.buffer, batch.tally)):
+        batch.run(items(store))
+        batch.finish(years.ask(store, batch.worker.pipeline, to_stop))
+    batch.is_cut_short |= bool(years.files_left) and to_stop()
 
 
 def _checked(options: BatchOptions, config: Config) -> BatchOptions:

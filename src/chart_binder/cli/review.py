@@ -431,13 +431,7 @@ def serve_page(
         raise CanonError(f"the review page is not installed ({error}): {advice}") from error
     from chart_binder.jobs.review_index import ReviewIndex
 
-    url = store_url(session.config)
-    if kind := network_disk(url):
-        raise CanonError(
-            f"the store {url.partition('///')[2]!r} is on a network disk ({kind}), where two"
-            " programs can damage it: put it on a disk of this machine, or into PostgreSQL"
-            " (store.url)"
-        )
+    _refuse_network_disk(store_url(session.config))
     queue_paths = [*map(Path, paths)]
 
     def announce(address: str) -> None:
@@ -454,3 +448,12 @@ def serve_page(
         )
         nothing = is_queue_empty(store, store.overrides.all(), states, queue_paths)
     return 0 if nothing else 3
+
+
+def _refuse_network_disk(url: str) -> None:
+    if kind := network_disk(url):
+        raise CanonError(
+            f"the store {url.partition('///')[2]!r} is on a network disk ({kind}), where two"
+            " programs can damage it: put it on a disk of this machine, or into PostgreSQL"
+            " (store.url)"
+        )

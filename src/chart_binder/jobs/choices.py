@@ -134,17 +134,20 @@ def _check_records(
                 unchecked = named_records.UNCHECKED
                 notes.append(unchecked.format("it has to do with the recording", error))
             continue
-        if record:
-            records.append(record)
-        else:
-            advice = "" if is_stated else FORCE_HINT
-            raise CanonError(_UNKNOWN.format(ID_KINDS[field].replace("-", " "), mbid) + advice)
+        if record is None:
+            raise _unknown_record(field, mbid)
+        records.append(record)
     why_unrelated = named_records.why_unrelated
     reasons = (why_unrelated(bundle, item) for item in records if is_checked and bundle)
     problem = next(filter(None, reasons), None)
     if records or problem:
         confirm(records, problem)
     return (*notes, *(f"{item}, by MusicBrainz" for item in records)), widened
+
+
+def _unknown_record(field: str, mbid: str) -> CanonError:
+    advice = "" if field == "same_as" else FORCE_HINT
+    return CanonError(_UNKNOWN.format(ID_KINDS[field].replace("-", " "), mbid) + advice)
 
 
 def read_record(look_up: RecordLookup, labels: Labels, text: str) -> tuple[str, str | None]:
