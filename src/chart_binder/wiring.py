@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from chart_binder.jobs.named_records import NamedRecord, SongTitles
     from chart_binder.jobs.write import ReleaseLookup
     from chart_binder.musicbrainz.client import Client
-    from chart_binder.musicbrainz.sources import Source
+    from chart_binder.musicbrainz.source import Source
     from chart_binder.musicbrainz.web_service import MBRelease, MBReleaseGroup, Recording
     from chart_binder.store import Store
 
@@ -85,7 +85,7 @@ def reads_prose(config: LLMConfig) -> bool:
     """
     if not exam_results().exists():
         return True
-    from chart_binder.jobs.model_check import find_result  # not needed before a model is examined
+    from chart_binder.llm.model_exam import find_result  # not needed before a model is examined
 
     result = find_result(exam_results(), config)
     return result is None or result.score.is_enough
@@ -458,7 +458,7 @@ def musicbrainz_source(config: Config, store: "Store", since: float = 0.0) -> "S
     Answers of the web service from before `since` are not used. Raises `ConfigError`, and
     `IndexFileError` if an index that is needed cannot be read.
     """
-    from chart_binder.musicbrainz.sources import open_source
+    from chart_binder.musicbrainz.source import open_source
     from chart_binder.store.decisions import AnswersSince
 
     answers = AnswersSince(store.answers, since) if since else store.answers

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chart_binder.cli.stages import end_line, stage_line
+from chart_binder.cli.progress import end_line, stage_line
 
 
 @pytest.mark.parametrize(("stage", "line"), [

@@ -9,8 +9,8 @@ import pytest
 import tomli
 from pydantic import BaseModel
 
+from chart_binder.cli.config import with_values
 from chart_binder.config import Config
-from chart_binder.config.edit import with_values
 from chart_binder.config.load import key_names, load_settings
 from chart_binder.errors import ConfigError, masked
 from corpus import rows

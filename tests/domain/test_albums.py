@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chart_binder.domain.albums import album_key, group_by_album, navidrome_keys, split_keys
+from chart_binder.domain.tags import album_key, group_by_album, navidrome_keys, split_keys
 from corpus import rows
 
 SAMPLER = {"album_artist": "Various Artists", "album": "Hits", "date": "2004"}

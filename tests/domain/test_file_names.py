@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chart_binder.domain.file_names import with_file_name
+from chart_binder.audio.reading import with_file_name
 from chart_binder.domain.tags import TrackTags
 from rules.making import cases
 

@@ -12,7 +12,7 @@ import pytest
 
 from chart_binder.cli.main import COMMANDS
 from chart_binder.cli.main import canon as root
-from chart_binder.cli.style import coloured
+from chart_binder.cli.output import coloured
 from chart_binder.jobs.decision import State
 from corpus import rows
 from integration.conftest import Canon

@@ -16,8 +16,12 @@ from chart_binder.jobs.named_records import NamedRecord
 from chart_binder.jobs.overrides import ContradictionError, SeveralRecordingsError
 from chart_binder.jobs.review import QUEUED
 from chart_binder.jobs.review_index import ReviewIndex
-from chart_binder.jobs.review_session import ConfirmationNeededError, ReviewSession
-from chart_binder.jobs.review_verdicts import PersonVerdict, VerdictAction
+from chart_binder.jobs.review_session import (
+    ConfirmationNeededError,
+    PersonVerdict,
+    ReviewSession,
+    VerdictAction,
+)
 from chart_binder.store import Store
 from jobs.test_review import OTHER, RECORDING, Put, proposing, put, with_recordings
 

@@ -20,8 +20,8 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.jobs.transcripts import replay
 from chart_binder.llm.events import EvidenceEvent, read_run
 from chart_binder.llm.react_adjudicator import ReActAdjudicator, RunSetup
-from chart_binder.llm.record_finder import FindRecordings
 from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.llm.run_log import FindRecordings
 from chart_binder.musicbrainz.client import Client
 from chart_binder.musicbrainz.sibling_lookup import bring_in
 from chart_binder.musicbrainz.source import connect

@@ -10,7 +10,7 @@ from chart_binder.llm.answer import ANSWER_KEYS
 from chart_binder.react.dialect import Dialect, read_step
 from chart_binder.react.parsing.answers import read_answer_object, whole_answer
 from chart_binder.react.parsing.lenient_json import LenientJSONError
-from chart_binder.react.parsing.thinking import FAMILIES
+from chart_binder.react.parsing.lexer import FAMILIES
 from chart_binder.react.steps import FinalAnswer, Step, ToolCall
 from corpus import rows
 

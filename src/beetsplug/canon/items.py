@@ -7,9 +7,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chart_binder.audio.reading import isrcs_in, require_identity
+from chart_binder.audio.reading import isrcs_in, require_identity, with_file_name
 from chart_binder.batch import BatchOptions, BatchResult, FileResult, run_items
-from chart_binder.domain.file_names import with_file_name
 from chart_binder.domain.records import DecisionRecord
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import MBID, fold

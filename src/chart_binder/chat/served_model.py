@@ -23,7 +23,7 @@ from chart_binder.react.conversation import (
     UnreachableError,
     encodable,
 )
-from chart_binder.react.parsing.thinking import strip_thinking
+from chart_binder.react.parsing.lexer import strip_thinking
 
 CHECK_S = 10.0
 """Seconds for all requests of a check, none of which makes a server load a model."""

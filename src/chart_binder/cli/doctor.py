@@ -14,7 +14,7 @@ from chart_binder.cli import options, output
 from chart_binder.config import Config, LLMConfig
 from chart_binder.config.load import Settings, user_file
 from chart_binder.errors import CanonError, LookupFailedError, masked
-from chart_binder.jobs.model_check import HOW_TO_CHECK, find_result
+from chart_binder.llm.model_exam import HOW_TO_CHECK, find_result
 from chart_binder.musicbrainz.index.dump import ADDRESS
 from chart_binder.musicbrainz.index.layout import open_index, read_summary
 from chart_binder.store import VERSION, open_store

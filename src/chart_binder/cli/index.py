@@ -13,7 +13,7 @@ from typing import NoReturn
 import click
 
 from chart_binder.cli import options, output
-from chart_binder.cli.stages import stages
+from chart_binder.cli.progress import stages
 from chart_binder.errors import UsageError
 from chart_binder.musicbrainz.index.build import (
     LEAST_MEMORY_MB,

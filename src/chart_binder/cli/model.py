@@ -6,14 +6,16 @@ from chart_binder.cli import options, output
 from chart_binder.cli.doctor import model_build
 from chart_binder.config import LLMConfig
 from chart_binder.errors import LookupFailedError, UsageError
-from chart_binder.jobs.model_check import ExamResult, find_result, save_result
 from chart_binder.llm.model_exam import (
     MAX_LET_THROUGH,
     MIN_TAKEN,
+    ExamResult,
     Score,
     examine,
+    find_result,
     read_passages,
     read_runs,
+    save_result,
 )
 from chart_binder.llm.react_adjudicator import load_model, load_reader
 from chart_binder.react.conversation import ChatError

@@ -180,7 +180,7 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
 
             silence_notes()
         if colour:
-            from chart_binder.cli.style import choose_colour
+            from chart_binder.cli.output import choose_colour
 
             choose_colour(colour)
         if offline:

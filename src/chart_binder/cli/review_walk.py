@@ -37,7 +37,7 @@ from chart_binder.jobs.review import (
     review_case,
     review_queue,
 )
-from chart_binder.jobs.review_verdicts import (
+from chart_binder.jobs.review_session import (
     PersonVerdict,
     VerdictAction,
     VerdictDesk,

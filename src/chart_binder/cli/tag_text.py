@@ -14,7 +14,7 @@ from chart_binder.cli.output import (
     with_folder,
     wrap,
 )
-from chart_binder.domain.albums import AlbumKey, album_key
+from chart_binder.domain.tags import AlbumKey, album_key
 from chart_binder.errors import counted
 from chart_binder.files import absolute_path, path_text
 from chart_binder.jobs.journal import ChangedKey, FieldChange

@@ -24,7 +24,7 @@ from chart_binder.rules.decide import decide
 from chart_binder.rules.missing_original import needs_siblings
 
 if TYPE_CHECKING:
-    from chart_binder.musicbrainz.sources import Source
+    from chart_binder.musicbrainz.source import Source
     from chart_binder.store import Store
 
 T = TypeVar("T")

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from chart_binder.config import LLMConfig, RulesConfig
-from chart_binder.domain.albums import group_by_album
 from chart_binder.domain.dates import time_between
 from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.patches import DATE, FIRST_DATE, PREMIERE, PRIMARY_TYPE, SECONDARY_TYPES
@@ -23,6 +22,7 @@ from chart_binder.domain.records import (
     UnwrittenRecord,
     VerdictKind,
 )
+from chart_binder.domain.tags import group_by_album
 from chart_binder.domain.verdict import Decided, Open, OverrideRecord, Question, Verdict
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError

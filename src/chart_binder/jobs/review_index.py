@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from chart_binder.domain.albums import album_folder
 from chart_binder.domain.records import YEAR, DecisionRecord, UnreadDecision
+from chart_binder.domain.tags import album_folder
 from chart_binder.domain.vocabulary import MBID, fold
 from chart_binder.errors import DamagedRecordError, StoreError
 from chart_binder.files import path_text

@@ -17,7 +17,6 @@ from chart_binder.audio.reading import read_names
 from chart_binder.audio.save import NotWritableError, check_tags
 from chart_binder.audio.tagset import TagChanges, TagSet
 from chart_binder.domain import records
-from chart_binder.domain.albums import AlbumKey, album_key
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.tag_policies import (
     ChosenIds,
@@ -28,7 +27,7 @@ from chart_binder.domain.tag_policies import (
     move,
     recordings_of,
 )
-from chart_binder.domain.tags import Fields, WholeRelease
+from chart_binder.domain.tags import AlbumKey, Fields, WholeRelease, album_key
 from chart_binder.domain.verdict import OverrideRecord, SaidBy
 from chart_binder.domain.vocabulary import MBID, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError, LookupFailedError, StoreError

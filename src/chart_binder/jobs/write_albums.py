@@ -10,10 +10,18 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from chart_binder.audio.find import listed_audio
 from chart_binder.audio.save import NotWritableError
-from chart_binder.domain import albums, tag_policies
+from chart_binder.domain import tag_policies
 from chart_binder.domain.records import UnwrittenRecord, now_utc
 from chart_binder.domain.tag_policies import AlbumDates
-from chart_binder.domain.tags import Fields
+from chart_binder.domain.tags import (
+    AlbumKey,
+    Fields,
+    album_folder,
+    group_by_album,
+    is_disc_folder,
+    navidrome_keys,
+    split_keys,
+)
 from chart_binder.errors import (
     AudioError,
     CanonError,
@@ -69,7 +77,7 @@ _DraftOrReport: TypeAlias = TagDraft | WriteReport
 class AlbumToWrite:
     """Files of one album that are to be written; `read_others` reads its other files."""
 
-    key: albums.AlbumKey
+    key: AlbumKey
     files: Sequence[TaggedFile]
     read_others: Callable[[], Sequence[TaggedFile]]
 
@@ -82,7 +90,7 @@ def album_folders(paths: Iterable[Path | WriteReport]) -> Iterator[Sequence[Path
         if isinstance(item, WriteReport):
             yield item
             continue
-        next_folder = albums.album_folder(Path(absolute_path(item)))
+        next_folder = album_folder(Path(absolute_path(item)))
         if files and next_folder != folder:
             yield files
             files = []
@@ -102,14 +110,12 @@ def albums_in(paths: Sequence[Path]) -> Iterator[AlbumToWrite]:
         paths_there = (path for path in files_of_album(folder) if path.resolve() not in resolved)
         return [read_file_tags(path) for path in paths_there]
 
-    def read_others(
-        key: albums.AlbumKey, files_named: Sequence[TaggedFile]
-    ) -> Sequence[TaggedFile]:
+    def read_others(key: AlbumKey, files_named: Sequence[TaggedFile]) -> Sequence[TaggedFile]:
         # Players cannot read them either if there is a problem.
         unnamed = unnamed_files(key.folder)
         return [*files_named, *(file for file in unnamed if file.album == key and not file.problem)]
 
-    for key, album in albums.group_by_album(files, lambda file: file.album):
+    for key, album in group_by_album(files, lambda file: file.album):
         for start in range(0, len(album), _MAX_PLANNED):
             end = start + _MAX_PLANNED
             files_named = [*album[:start], *album[end:]]
@@ -119,7 +125,7 @@ def albums_in(paths: Sequence[Path]) -> Iterator[AlbumToWrite]:
 def files_of_album(folder: Path) -> Iterator[Path]:
     """Yield the audio files in a folder and in its disc folders."""
     for item in listed_audio(folder):
-        if item.is_dir() and albums.is_disc_folder(item.name):
+        if item.is_dir() and is_disc_folder(item.name):
             yield from (path for path in listed_audio(item) if not path.is_dir())
         elif not item.is_dir():
             yield item
@@ -204,7 +210,7 @@ def _plan_dates(
     def plan_or_report(draft: _DraftOrReport) -> PlanOrReport:
         if not isinstance(draft, TagDraft):
             return draft
-        keys = albums.navidrome_keys(draft.file.container, draft.file.fields)
+        keys = navidrome_keys(draft.file.container, draft.file.fields)
         if draft.path in attempt.edits and (is_skipped or keys in attempt.split):
             return refused(draft.file, why, draft.decision)
         plan = attempt.plans.get(draft.path) or _plan_by(planner, draft, attempt.edit)
@@ -260,7 +266,7 @@ class _DatingAttempt:
                 edit = partial(tag_policies.dates, draft.track, album=dates)
                 attempt.add(draft, edit, planner if checks_plans else None)
             if options.keeps_together:
-                attempt.split = albums.split_keys(
+                attempt.split = split_keys(
                     (
                         (track.container, track.fields, _fields_after(track, attempt.edits))
                         for track in tracks

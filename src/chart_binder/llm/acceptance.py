@@ -15,10 +15,9 @@ from chart_binder.errors import counted
 from chart_binder.llm.answer import ParsedAnswer, read_answer
 from chart_binder.llm.open_case import OpenCase, RulesOnFacts
 from chart_binder.llm.prompt import NOT_TAKEN, WRITE_NEXT
-from chart_binder.llm.record_finder import RecordFinder
 from chart_binder.llm.research import Research, further_steps, remark_on
 from chart_binder.llm.result import AdjudicationResult, Check, Fact, Outcome, RulesAgreement
-from chart_binder.llm.run_log import RunLog
+from chart_binder.llm.run_log import RecordFinder, RunLog
 from chart_binder.llm.second_reading import SecondReader
 from chart_binder.llm.verification import Verifier
 from chart_binder.react.dialect import Dialect

@@ -30,10 +30,15 @@ from chart_binder.llm.events import (
 from chart_binder.llm.evidence_markdown import evidence_markdown
 from chart_binder.llm.open_case import OpenCase
 from chart_binder.llm.prompt import RESERVED_LABELS, Prompt, configured_prompt, prompt_settings
-from chart_binder.llm.record_finder import FindRecordings, RecordFinder
 from chart_binder.llm.research import SEARCH, first_search, linked_search
 from chart_binder.llm.result import AdjudicationResult, Outcome, Usage
-from chart_binder.llm.run_log import RunLog, failed_services, record_run
+from chart_binder.llm.run_log import (
+    FindRecordings,
+    RecordFinder,
+    RunLog,
+    failed_services,
+    record_run,
+)
 from chart_binder.llm.second_reading import SecondReader
 from chart_binder.llm.tools import FindLinks, default_tools, linked_pages
 from chart_binder.react.conversation import ChatError, ChatModel, Message, UnreachableError

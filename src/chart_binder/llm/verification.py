@@ -33,8 +33,8 @@ from chart_binder.llm.grounding import (
     states_words,
 )
 from chart_binder.llm.open_case import RECORDING, OpenCase, is_in_evidence, read_patch
-from chart_binder.llm.record_finder import SITE, RecordFinder
 from chart_binder.llm.result import Fact, Reading
+from chart_binder.llm.run_log import SITE, RecordFinder
 from chart_binder.llm.second_reading import (
     FIRST_RELEASE,
     UNCLEAR,

@@ -15,8 +15,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from chart_binder.domain.credit_names import main_artist
 from chart_binder.domain.tags import TrackTags
+from chart_binder.domain.titles_and_credits import main_artist
 from chart_binder.domain.vocabulary import (
     MBID,
     VARIOUS_ARTISTS,

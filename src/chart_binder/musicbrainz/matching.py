@@ -7,12 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple, TypeAlias
 
-from chart_binder.domain.credit_names import JOIN_WORDS, main_artist, parts_of
 from chart_binder.domain.evidence import Artist
-from chart_binder.domain.remarks import remarks_in
-from chart_binder.domain.song_titles import part_of, without_noise
+from chart_binder.domain.remarks import find_meant, remarks_in
 from chart_binder.domain.tags import TrackTags
-from chart_binder.domain.versions import find_meant
+from chart_binder.domain.titles_and_credits import (
+    JOIN_WORDS,
+    main_artist,
+    part_of,
+    parts_of,
+    without_noise,
+)
 from chart_binder.domain.vocabulary import MBID, ArtistId, EntityKind, RecordingId, fold, minutes
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.client import Client

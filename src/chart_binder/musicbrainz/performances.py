@@ -17,8 +17,8 @@ from chart_binder.domain.evidence import (
     RecordingFlags,
 )
 from chart_binder.domain.remarks import REMASTER, remarks_in, set_off
-from chart_binder.domain.song_titles import part_of, without_noise
 from chart_binder.domain.title_words import VERSIONS
+from chart_binder.domain.titles_and_credits import part_of, without_noise
 from chart_binder.domain.vocabulary import ArtistId, RecordingId, isrc, minutes
 from chart_binder.musicbrainz.evidence import candidate_of
 from chart_binder.musicbrainz.matching import (

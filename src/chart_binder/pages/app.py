@@ -31,12 +31,12 @@ from chart_binder.jobs.review_index import (
 from chart_binder.jobs.review_session import (
     ConfirmationNeededError,
     Likeness,
+    PersonVerdict,
     ReviewSession,
     SettledMeanwhileError,
     alike,
     reviewed,
 )
-from chart_binder.jobs.review_verdicts import PersonVerdict
 from chart_binder.jobs.transcripts import stored_recording
 from chart_binder.pages.audio import audio_response
 from chart_binder.pages.case import case_values

@@ -35,10 +35,10 @@ from chart_binder.rules.candidates import (
     role_and_noun,
 )
 from chart_binder.rules.contest import Contest, build_contest, candidates_meant, contest_of
+from chart_binder.rules.missing_original import is_explained, may_gather
 from chart_binder.rules.questions import Contradiction, find_contradictions, readings_of
 from chart_binder.rules.recordings import recording_of, sorted_recordings
 from chart_binder.rules.representative import first_by_content, first_of_day
-from chart_binder.rules.signs import is_explained, may_gather
 from chart_binder.rules.ties import home_countries, possibly_earliest
 from chart_binder.rules.year import YearCase, year_doubt
 

@@ -7,9 +7,9 @@ from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from itertools import accumulate
 
-from chart_binder.domain.credit_names import ARTICLE, VARIOUS_NAMES, WORD, parts_of
 from chart_binder.domain.dates import FIRST_DAY, Answer
 from chart_binder.domain.evidence import Artist, Release, ReleaseGroup
+from chart_binder.domain.titles_and_credits import ARTICLE, VARIOUS_NAMES, WORD, parts_of
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS, bare_id, fold, non_blank
 
 _SPELLINGS = str.maketrans(

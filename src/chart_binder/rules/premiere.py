@@ -10,7 +10,12 @@ from chart_binder.domain.dates import LAST_DAY, time_between
 from chart_binder.domain.media import first_day_on_sale
 from chart_binder.rules.candidates import MAX_NAMED, Candidate, Role, is_compilation, is_soundtrack
 from chart_binder.rules.contest import Contest, EarlyCompilation
-from chart_binder.rules.missing_original import MISSING, contradictions, unlisted_original
+from chart_binder.rules.missing_original import (
+    MISSING,
+    contradictions,
+    only_gathers,
+    unlisted_original,
+)
 from chart_binder.rules.questions import (
     Answer,
     DraftQuestion,
@@ -19,7 +24,6 @@ from chart_binder.rules.questions import (
     premiere_answer,
     set_fields,
 )
-from chart_binder.rules.signs import only_gathers
 
 
 class Ruling(msgspec.Struct, frozen=True, eq=False):

@@ -7,9 +7,8 @@ from msgspec.structs import replace
 
 from chart_binder.domain.dates import Answer
 from chart_binder.domain.evidence import Artist, EvidenceBundle, RecordingCandidate
-from chart_binder.domain.remarks import remarks_in, set_off
-from chart_binder.domain.song_titles import may_be_whole
-from chart_binder.domain.versions import find_meant, is_cut
+from chart_binder.domain.remarks import find_meant, is_cut, remarks_in, set_off
+from chart_binder.domain.titles_and_credits import may_be_whole
 from chart_binder.domain.vocabulary import RecordingId, isrc, minutes, spaced_words
 from chart_binder.rules.candidates import Role, candidates_of
 from chart_binder.rules.names import is_various

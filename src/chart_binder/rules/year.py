@@ -14,9 +14,7 @@ from chart_binder.domain.remarks import remarks_in
 from chart_binder.domain.title_words import VERSIONS
 from chart_binder.rules.candidates import Candidate, Role, describe_unofficial, either
 from chart_binder.rules.contest import BLOCKING_UNDATED, Contest
-from chart_binder.rules.recordings import part_mismatch
-from chart_binder.rules.representative import is_marked_reissue
-from chart_binder.rules.signs import (
+from chart_binder.rules.missing_original import (
     YEAR,
     are_remasters,
     early_assignment,
@@ -28,6 +26,8 @@ from chart_binder.rules.signs import (
     telling_copies,
     year_read,
 )
+from chart_binder.rules.recordings import part_mismatch
+from chart_binder.rules.representative import is_marked_reissue
 
 _FIRST_YEAR = 1877
 """The year of the phonograph; no record is older."""

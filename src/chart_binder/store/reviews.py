@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from chart_binder.domain.albums import album_folder
 from chart_binder.domain.records import YEAR, AuditRecord, DecisionRecord, VerdictRecord
+from chart_binder.domain.tags import album_folder
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId
 from chart_binder.store.database import StorePart, insert_into, path_key

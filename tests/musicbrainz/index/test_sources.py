@@ -11,7 +11,7 @@ from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.errors import IndexFileError, LookupFailedError, NothingFoundError
-from chart_binder.musicbrainz.sources import Source, open_source
+from chart_binder.musicbrainz.source import Source, open_source
 from musicbrainz.harness import Harness, StoreInMemory, warned
 from musicbrainz.index.small_index import write_index
 from servers.musicbrainz import MusicBrainzStandIn

@@ -22,11 +22,11 @@ import msgspec
 
 from chart_binder.audio.find import UnreadablePath
 from chart_binder.config import MusicBrainzConfig
-from chart_binder.domain.credit_names import main_artist
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.title_words import best_of_pattern
+from chart_binder.domain.titles_and_credits import main_artist
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS, fold
 from chart_binder.errors import CanonError, EvidenceError, UnidentifiedError
 from chart_binder.jobs.batch import MAX_ALBUM_FILES, Album, find_albums

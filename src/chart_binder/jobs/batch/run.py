@@ -16,8 +16,8 @@ import msgspec
 from msgspec import UNSET
 
 from chart_binder.audio.find import UnreadablePath
-from chart_binder.domain.albums import album_folder
 from chart_binder.domain.records import Measures, RunRecord, now_utc
+from chart_binder.domain.tags import album_folder
 from chart_binder.files import absolute_path
 from chart_binder.jobs.batch import Album, AlbumResult, ThreadExecutor, Worker
 from chart_binder.jobs.batch.items import BundleRequest, NoInputYet

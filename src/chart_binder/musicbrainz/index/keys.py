@@ -6,8 +6,7 @@ Equal hashes are a hint only: the reader compares the texts.
 from hashlib import blake2b
 from zlib import crc32
 
-from chart_binder.domain.credit_names import JOIN_WORDS
-from chart_binder.domain.song_titles import part_of, without_noise
+from chart_binder.domain.titles_and_credits import JOIN_WORDS, part_of, without_noise
 from chart_binder.musicbrainz.matching import MIN_LENGTH_COMPARED, bare_title, words_of
 from chart_binder.musicbrainz.performances import bare_song
 

@@ -6,7 +6,7 @@ Hashes are hints: the caller compares titles and names. No search leaves the art
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from chart_binder.domain.credit_names import main_artist, parts_of
+from chart_binder.domain.titles_and_credits import main_artist, parts_of
 from chart_binder.domain.vocabulary import MBID, fold
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.index import layout

@@ -45,8 +45,7 @@ from chart_binder.react.parsing.lenient_json import (
     read_strictly,
     skip_space,
 )
-from chart_binder.react.parsing.lexer import cut_at_turn_end, visible_text
-from chart_binder.react.parsing.thinking import VisibleText
+from chart_binder.react.parsing.lexer import VisibleText, cut_at_turn_end, visible_text
 from chart_binder.react.parsing.turns import ASKING, INVENTED, ReplyTurn, find_turn, object_end
 from chart_binder.react.steps import FinalAnswer, Step, ToolCall
 

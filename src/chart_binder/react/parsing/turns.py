@@ -34,7 +34,7 @@ from chart_binder.react.parsing.lenient_json import (
     scan,
     skip_space,
 )
-from chart_binder.react.parsing.thinking import Span, is_used
+from chart_binder.react.parsing.lexer import Span, is_used
 
 INVENTED: Final = "invented observation discarded"
 ASKING: Final = re.compile(
