@@ -228,6 +228,13 @@ def test_an_archive_makes_the_same_index(
     assert "is damaged: its sha256 is" in refusal(source, tmp_path / "out")
 
 
+def test_an_archive_without_a_time_is_refused(dump: Path, tmp_path: Path) -> None:
+    (dump / "TIMESTAMP").rename(dump / "COPYING")
+    (dump / "TIMESTAMP").mkdir()
+    source = archive(tmp_path / "mbdump.tar.bz2", dump)
+    assert re.search("ends after .* without TIMESTAMP; ", refusal(source, tmp_path / "out"))
+
+
 def test_an_archive_is_left_after_the_last_table_that_is_needed(tmp_path: Path) -> None:
     dump = write_dump(tmp_path / "dump", 3_000)
     (dump / "mbdump" / "work_alias").write_bytes(random.Random(1).randbytes(1_500_000))
@@ -247,12 +254,12 @@ def test_a_cut_archive_names_the_last_table_or_the_missing_ones(
     for share in (0.0, 0.1, 0.5, 0.8):
         source.write_bytes(content[: int(len(content) * share)])
         text = refusal(source, tmp_path / "out")
-        assert re.search("is cut off or damaged at |ends after .* without the tables ", text), text
+        assert re.search("is cut off or damaged at |ends after .* without ", text), text
     broken = bytearray(content)
     broken[len(content) // 2] ^= 0xFF
     source.write_bytes(broken)
     text = refusal(source, tmp_path / "out")
-    assert re.search("is cut off or damaged at |ends after .* without the tables ", text), text
+    assert re.search("is cut off or damaged at |ends after .* without ", text), text
 
 
 def test_too_little_memory_or_disk_is_refused_before_anything_is_written(

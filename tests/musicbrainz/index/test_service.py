@@ -1,5 +1,7 @@
 """Single look-ups in an index of real rows, and of invented ones with works and links."""
 
+import shutil
+import sqlite3
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from chart_binder.domain.vocabulary import ArtistId, RecordingId, ReleaseGroupId
 from chart_binder.musicbrainz.client import Client
 from chart_binder.musicbrainz.evidence import whole_release
 from chart_binder.musicbrainz.index import layout
+from chart_binder.musicbrainz.index.keys import title_hash
 from chart_binder.musicbrainz.index.service import IndexService
 from chart_binder.musicbrainz.tool import musicbrainz
 from make_dump import write_dump
@@ -83,12 +86,23 @@ def test_a_credit_of_two_artists_has_both(client: Client) -> None:
 @pytest.mark.parametrize(("artist", "first", "last", "titles"), [
     ("Pink Floyd", 1973, 1973, ["The Dark Side of the Moon"]),
     ("pink floyd", 1960, 1972, []), ("Nobody", 1900, 2030, []),
+    ("Blind Melon", 1900, 2030, []),  # its group has no date
 ])  # fmt: skip
 def test_groups_of_years(
     client: Client, artist: str, first: int, last: int, titles: list[str]
 ) -> None:
     groups, count = client.groups_of_years(artist, first, last)
     assert ([group.title for group in groups], count) == (titles, len(titles))
+
+
+def test_a_group_is_found_among_many_of_its_title(index: Path, tmp_path: Path) -> None:
+    many = Path(shutil.copy(index, tmp_path / "many"))
+    with sqlite3.connect(many) as file:
+        rows = ((title_hash("Aerial"), -number) for number in range(1, 9_001))
+        file.executemany("INSERT INTO group_title VALUES (?, ?)", rows)
+    file.close()
+    found = Client(IndexService(many)).search_by_title("release-group", "Aerial", "Kate Bush")
+    assert [group.title for group in found.release_group_list or ()] == ["Aerial"]
 
 
 @pytest.mark.parametrize(("query", "words"), [

@@ -52,8 +52,8 @@ def build_index(source: Path, options: BuildOptions, meter: Meter) -> layout.Sum
     Raises `IndexFileError`; then, and on an interrupt, the old index stays and nothing is left.
     """
     staging.require_duckdb()
-    if not source.exists():
-        raise IndexFileError(f"{quoted(source)} does not exist: name mbdump.tar.bz2 or a folder")
+    if not (source.is_file() or source.is_dir()):
+        raise IndexFileError(f"{quoted(source)} is not a file or folder: name mbdump.tar.bz2")
     for folder in (options.out.parent, options.temporary):
         if folder and not folder.is_dir():
             raise IndexFileError(f"{quoted(folder)} is not a folder")

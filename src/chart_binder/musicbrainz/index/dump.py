@@ -97,6 +97,7 @@ _FORMS = {
     "z": ("VARCHAR", re.compile(".*", re.DOTALL), "a time"),
 }
 _GREATEST = {"i": 2**31 - 1, "s": 2**15 - 1}
+_NOTES = ("SCHEMA_SEQUENCE", "TIMESTAMP")
 _NULL = r"\N"
 _PIECE = 1 << 20
 _TAR_ERRORS = (tarfile.TarError, EOFError, OSError)
@@ -167,7 +168,8 @@ def read_folder(folder: Path) -> Dump:
     schema = _schema(notes, _note(notes, "SCHEMA_SEQUENCE"))
     paths = {name: tables / name for name in _COLUMNS if (tables / name).is_file()}
     if missing := sorted(_REQUIRED - set(paths)):
-        raise IndexFileError(f"{quoted(tables)} lacks {_listed_tables(missing)}")
+        plural = "table" if len(missing) == 1 else "tables"
+        raise IndexFileError(f"{quoted(tables)} lacks the {plural} {', '.join(missing)}")
     absent = tuple(sorted(set(_COLUMNS) - set(paths)))
     timestamp = _note(notes, "TIMESTAMP")
     if not _is_time(timestamp):
@@ -184,10 +186,6 @@ def _is_time(text: str) -> bool:
         return datetime.fromisoformat(text).tzinfo is not None
     except ValueError:
         return False
-
-
-def _listed_tables(names: list[str]) -> str:
-    return f"the {'table' if len(names) == 1 else 'tables'} {', '.join(names)}"
 
 
 def _note(folder: Path, name: str, *, is_needed: bool = True) -> str:
@@ -272,7 +270,7 @@ def unpack(archive: Path, folder: Path, jobs: int, meter: Meter) -> Dump:
                 if member.name.endswith(f"mbdump/{name}") and name in wanted:
                     _copy(content, folder / "mbdump" / name, lambda: meter.show(position() / 1e6))
                     wanted.discard(name)
-                elif name in {"SCHEMA_SEQUENCE", "TIMESTAMP", "REPLICATION_SEQUENCE"}:
+                elif name in {*_NOTES, "REPLICATION_SEQUENCE"}:
                     (folder / name).write_bytes(content.read())
                     if name == "SCHEMA_SEQUENCE":
                         _schema(archive, (folder / name).read_text(errors="replace").strip())
@@ -284,9 +282,10 @@ def unpack(archive: Path, folder: Path, jobs: int, meter: Meter) -> Dump:
         raise IndexFileError(
             f"{quoted(archive)} is cut off or damaged at {last}: {error}; fetch it again"
         ) from error
-    if missing := sorted(wanted & _REQUIRED):
+    notes = (name for name in _NOTES if not (folder / name).exists())
+    if missing := [*notes, *sorted(wanted & _REQUIRED)]:
         raise IndexFileError(
-            f"{quoted(archive)} ends after {last} without {_listed_tables(missing)}; fetch it again"
+            f"{quoted(archive)} ends after {last} without {', '.join(missing)}; fetch it again"
         )
     return read_folder(folder)
 

@@ -4,6 +4,7 @@ Hashes are hints: the caller compares titles and names. No search leaves the art
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Final
 
 from chart_binder.domain.titles_and_credits import main_artist, parts_of
@@ -17,13 +18,13 @@ from chart_binder.musicbrainz.matching import same_name, same_title
 
 _MAX_HITS: Final = 500
 _MAX_ROWS: Final = 5_000
-"""The most recordings with one title by one artist that are read."""
+"""The most recordings with one title by one artist, or official groups of years, that are read."""
 _MAX_TITLES: Final = 20_000
-"""The most titles of one artist that are compared; [unknown] has far more."""
+"""The most titles that are compared; [unknown] has far more."""
 _MIN_LIKENESS: Final = 80
 """In percent, of the fast comparison."""
 _OFFICIAL: Final = "Official"
-_OF_TITLE: Final = "SELECT release_group FROM group_title WHERE hash = ? LIMIT ?"
+_OF_TITLE: Final = "SELECT release_group FROM group_title WHERE hash = ?"
 
 
 def artists(
@@ -142,25 +143,28 @@ def _holds(clause: ws.Clause, hit: ws.Recording) -> bool:
     return is_on_album == (clause == "primarytype:album")
 
 
-def groups_of(reader: Reader, artist: int) -> tuple[int, ...]:
-    """Return the row ids of the release groups that are credited to an artist."""
-    query = "SELECT release_groups FROM discography WHERE artist = ?"
-    row = reader.execute(query, (artist,)).fetchone()
-    return ids_of(row[0]) if row else ()
-
-
 def groups_of_years(reader: Reader, query: ws.SearchGroupsOfYears) -> list[int]:
     """Return the row ids of an artist's official groups first dated in a span of years."""
-    groups = {
-        group: reader.group_row(group)
-        for artist in artists(reader, query.artist)
-        for group in groups_of(reader, artist)
-    }
-    return [
+    catalogue = _catalogue(reader, artists(reader, query.artist))
+    groups = (
         group
-        for group, row in groups.items()
-        if row and query.first <= row[5] // 10_000 <= query.last and _is_official(reader, group)
-    ]
+        for group in catalogue
+        if (row := reader.group_row(group))
+        and query.first <= (row[5] or 0) // 10_000 <= query.last
+        and _is_official(reader, group)
+    )
+    return list(islice(groups, _MAX_ROWS))
+
+
+def _catalogue(reader: Reader, row_ids: Iterable[int]) -> dict[int, None]:
+    """Return the row ids of the release groups that are credited to artists."""
+    query = "SELECT release_groups FROM discography WHERE artist = ?"
+    return {
+        group: None
+        for artist in row_ids
+        for row in reader.execute(query, (artist,))
+        for group in ids_of(row[0])
+    }
 
 
 def _is_official(reader: Reader, group: int) -> bool:
@@ -174,17 +178,16 @@ def find_groups(reader: Reader, query: ws.SearchByTitle | ws.SearchLoosely) -> l
     A loose search also finds the artist's groups with a title like it.
     """
     is_loose = isinstance(query, ws.SearchLoosely)
-    rows = reader.execute(_OF_TITLE, (title_hash(query.title), _MAX_ROWS))
-    titled = [row[0] for row in rows]
+    titled = [row[0] for row in reader.execute(_OF_TITLE, (title_hash(query.title),))]
     if is_loose and query.artist == query.title:  # no artist is named
         return titled
-    catalogue = {
-        group: None
-        for artist in artists(reader, query.artist, loosely=is_loose)
-        for group in groups_of(reader, artist)
-    }
+    catalogue = _catalogue(reader, artists(reader, query.artist, loosely=is_loose))
     titled = [group for group in titled if group in catalogue]
     if titled or not is_loose:
         return titled
-    names = ((group, reader.group_row(group)) for group in catalogue)
-    return [group for group, row in names if row and same_title(row[1], query.title)]
+    rows = ((group, reader.group_row(group)) for group in islice(catalogue, _MAX_TITLES))
+    return [
+        group
+        for group, row in rows
+        if row and _is_near(row[1], query.title) and same_title(row[1], query.title)
+    ]
