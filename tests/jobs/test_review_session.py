@@ -99,6 +99,9 @@ def test_what_cannot_be_accepted_is_left_when_many_are(session: ReviewSession, p
     assert session.accept_all([cases[0]])[0].words == "accepted together: 0"
     assert session.undo()[1] == result
     assert session.done == {}
+    session.is_ending = True
+    result, problems = session.accept_all([cases[0]])
+    assert (result.saved, problems) == ((), {cases[0]: "the server was stopped"})
 
 
 def test_the_index_follows_the_store_and_keeps_the_places_of_settled_cases(

@@ -115,3 +115,27 @@ def test_a_locked_store_is_named(beet: Beet, tmp_path: Path) -> None:
             shown = printed(beet("canon", "title:=Song 2", **(asking(mb) | url)), 1)
     assert "error: canon: the store" in shown
     assert "is locked by another program" in shown
+
+
+def test_ctrl_c_ends_an_import_that_waits_for_answers(beet: Beet, tmp_path: Path) -> None:
+    waiting = threading.Event()
+
+    def hang_later(number: int, _: Request, honest: Response) -> Response:
+        if number > 5:
+            waiting.wait(30)
+        return honest
+
+    with (tmp_path / "config.yaml").open("a") as config:
+        config.write("canon:\n  auto: yes\n")
+    compilation_files(tmp_path / "second", "flac")
+    with MusicBrainzStandIn(BUNDLES, behave=hang_later) as mb:
+        settings = asking(mb) | {"CANON_MUSICBRAINZ__TIMEOUT_S": "2"}
+        process = beet("import", "-qA", str(tmp_path / "second"), **settings)
+        deadline = time.monotonic() + 30
+        while len(mb.requests) < 6:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        shown = printed(process)
+        waiting.set()
+    assert shown.count("no whole answer within 2 s") <= 1

@@ -237,8 +237,12 @@ class CanonPlugin(BeetsPlugin):
         """
         from .items import decide_items, forget_gone
 
-        config = self.settings()
-        decide_items(items, config, on_item, call=["import"])
+        config, stage = self.settings(), threading.current_thread()
+
+        def is_stopped() -> bool:  # beets sets the flag at Ctrl-C, and waits for the stage
+            return getattr(stage, "abort_flag", False)
+
+        decide_items(items, config, on_item, call=["import"], to_stop=is_stopped)
         forget_gone(left, config)
 
 

@@ -203,6 +203,8 @@ class ReviewSession:
     lookups: Lookups
     done: dict[str, SessionVerdict] = field(default_factory=dict)
     """The verdicts that were not taken back, by the id of the decision, the newest last."""
+    is_ending: bool = False
+    """Whether an acceptance of many cases stops before its next case."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def case(self, decision_id: str, files: int | None = None) -> ReviewCase:
@@ -242,6 +244,9 @@ class ReviewSession:
         with self._lock:
             try:
                 for decision_id in ids:
+                    if self.is_ending:
+                        problems[decision_id] = "the server was stopped"
+                        continue
                     try:
                         case = self._waiting_case(decision_id)
                         accepted[decision_id] = desk.give(case, verdict)[1]

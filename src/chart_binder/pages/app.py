@@ -179,7 +179,7 @@ class ReviewPages:
             raise CanonError(f"there are {counted(len(items), 'proposal')} now: look again")
         result, problems = self.session.accept_all([item.id for item in items])
         left = [f"not accepted: {counted(len(problems), 'case')}"] if problems else []
-        notes = [*left, *[*problems.values()][:_EXAMPLES]]
+        notes = [*left, *[*dict.fromkeys(problems.values())][:_EXAMPLES]]
         if not result.saved:
             raise CanonError("; ".join(notes))
         following = self._place(decision_id, change.filters).following

@@ -53,10 +53,10 @@ def serve_review(
         app = _Counted(make_app(ReviewPages(session, index, access), library_routes(store)))
         settings = ServerConfig(
             app, log_config=None, log_level="error", access_log=False, lifespan="off", ws="none",
-            http="h11",
-            server_header=False, proxy_headers=False, timeout_graceful_shutdown=_GRACE_S,
+            http="h11", server_header=False, proxy_headers=False,
+            timeout_graceful_shutdown=_GRACE_S,
         )  # fmt: skip
-        server = _Server(settings, app, lambda: announce(access.address), idle_s)
+        server = _Server(settings, app, session, lambda: announce(access.address), idle_s)
         asyncio.run(server.serve(sockets=[listener]))
 
 
@@ -104,11 +104,13 @@ class _Server(Server):
         self,
         settings: ServerConfig,
         app: _Counted,
+        session: ReviewSession,
         announce: Callable[[], None],
         idle_s: float | None,
     ) -> None:
         super().__init__(settings)
         self._app = app
+        self._session = session
         self._announce = announce
         self._idle_s = idle_s
 
@@ -136,4 +138,4 @@ class _Server(Server):
 
     def _end(self) -> None:
         self.force_exit = self.should_exit
-        self.should_exit = True
+        self.should_exit = self._session.is_ending = True
