@@ -209,6 +209,17 @@ def test_a_case_that_was_settled_meanwhile_is_refused(
     assert page.get(f"/case/{fourth}").status == 404
 
 
+def test_a_verdict_is_not_saved_in_a_store_that_is_gone(page: Page, home: Path) -> None:
+    case = page.ids()[0]
+    give(page, case, "keep")
+    page.post("/undo", {})
+    store = home / "data" / "canon" / "canon.db"
+    moved = store.rename(store.with_name("moved.db"))
+    assert "was moved or deleted: start canon again" in give(page, case, "keep")["problem"]
+    moved.rename(store)
+    assert "next" in give(page, case, "keep")
+
+
 def test_two_pages_at_once_lose_no_verdict(page: Page) -> None:
     case = page.ids()[0]
     answers = [give(page, case, action) for action in ("keep", "accept")]

@@ -290,7 +290,21 @@ def _set_mode(cursor: Any, mode: str, patience_s: float) -> None:
 def _begin(connection: sa.Connection) -> None:
     # If another process writes after a transaction has read, its own write fails at once,
     # whatever the timeout (SQLITE_BUSY_SNAPSHOT). A transaction that begins as a writer waits.
-    connection.exec_driver_sql(connection.get_execution_options().get("canon_begin", "BEGIN"))
+    statement = connection.get_execution_options().get("canon_begin")
+    if statement and (path := connection.engine.url.database):
+        number = _file_number(path)
+        if number is None or connection.info.setdefault("file", number) != number:
+            raise StoreError(f"the store {path!r} was moved or deleted: start canon again")
+    connection.exec_driver_sql(statement or "BEGIN")
+
+
+def _file_number(path: str) -> tuple[int, int] | None:
+    """Return by what the system knows a file, or None if there is none: SQLite does not look."""
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 _MEANING = {
