@@ -358,6 +358,11 @@ def test_a_damaged_or_foreign_file_is_no_index(index: Path, tmp_path: Path) -> N
         check_index(tmp_path / "foreign", SilentMeter())
     with pytest.raises(IndexFileError, match="there is no index"):
         check_index(tmp_path / "nothing", SilentMeter())
+    deep = tmp_path.joinpath(*["a" * 250] * 3)  # SQLite opens no file with so long a name
+    deep.mkdir(parents=True)
+    shutil.copy(index, deep / "index")
+    with pytest.raises(IndexFileError, match="cannot be opened"):
+        check_index(deep / "index", SilentMeter())
 
 
 def test_recordings_of_a_release_whose_keys_begin_alike_are_kept_apart(

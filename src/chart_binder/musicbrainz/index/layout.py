@@ -223,7 +223,10 @@ def open_index(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise IndexFileError(f"{path}: there is no index; `canon index build DUMP` makes one")
     uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-    connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+    try:
+        connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+    except sqlite3.Error as error:
+        raise IndexFileError(f"{path}: cannot be opened ({error})") from error
     try:
         application_id, version = (
             connection.execute(f"PRAGMA {name}").fetchone()[0]
@@ -232,7 +235,9 @@ def open_index(path: Path) -> sqlite3.Connection:
         connection.execute(f"PRAGMA mmap_size = {path.stat().st_size}")
     except (sqlite3.Error, OSError) as error:
         connection.close()
-        raise IndexFileError(f"{path}: cannot be read as an index ({error})") from error
+        raise IndexFileError(
+            f"{path}: cannot be read as an index ({error}); build it again"
+        ) from error
     problem = "" if application_id == APPLICATION_ID else "is not an index that canon built"
     if not problem and version != FORMAT:
         problem = f"has format {version}, and this canon reads format {FORMAT}; build it again"
