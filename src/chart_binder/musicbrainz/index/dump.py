@@ -212,11 +212,8 @@ def _schema(source: Path, text: str) -> int:
 # Archives.
 
 
-def verify_sums(archive: Path, meter: Meter) -> str:
-    """Compare an archive with the sums beside it; return what was compared, or "".
-
-    Raises `IndexFileError` if they differ.
-    """
+def verify_sums(archive: Path, meter: Meter) -> None:
+    """Compare an archive with the sum beside it. Raises `IndexFileError` if they differ."""
     for file_name, algorithm in (("SHA256SUMS", "sha256"), ("MD5SUMS", "md5")):
         wanted = _sum_in(archive.with_name(file_name), archive.name)
         if not wanted:
@@ -228,8 +225,7 @@ def verify_sums(archive: Path, meter: Meter) -> str:
                 f"{quoted(archive)} is damaged: its {algorithm} is {actual}, and {file_name} says"
                 f" {wanted}; fetch it again"
             )
-        return file_name
-    return ""
+        return
 
 
 def digest_of(path: Path, size: int, meter: Meter, algorithm: str = "sha256") -> bytes:

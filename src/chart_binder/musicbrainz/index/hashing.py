@@ -36,11 +36,8 @@ _QUERIES: Mapping[str, str] = {
 """What is hashed for each table of an index: the id of a row, and a text."""
 
 
-def hash_texts(
-    connection: "DuckDBPyConnection", folder: Path, jobs: int, meter: Meter
-) -> Mapping[str, int]:
-    """Stage the hashes of each table as `hash_<table>` (id, hash); return how many texts it has."""
-    counts = {}
+def hash_texts(connection: "DuckDBPyConnection", folder: Path, jobs: int, meter: Meter) -> None:
+    """Stage the hashes of each table as `hash_<table>` (id, hash)."""
     for table, query in _QUERIES.items():
         texts = folder / table
         meter.begin(f"export texts for {table}")
@@ -51,12 +48,11 @@ def hash_texts(
         files = sorted(texts.iterdir())
         size = sum(file.stat().st_size for file in files)
         meter.begin(f"hash texts for {table}", size / 1e6, "MB")
-        done = counts[table] = 0
+        done = 0
         few = size < _FEW * 20 or jobs == 1
         with closing(_hashed(files, table, 1 if few else jobs)) as results:
-            for file_size, texts_hashed in results:
+            for file_size in results:
                 done += file_size
-                counts[table] += texts_hashed
                 meter.show(done / 1e6)
         connection.execute(
             f"CREATE TABLE hash_{table} AS SELECT * FROM read_csv('{_quoted(texts)}/*.hashes',"
@@ -65,15 +61,14 @@ def hash_texts(
         )
         for file in texts.iterdir():
             file.unlink()
-    return counts
 
 
 def _quoted(path: Path) -> str:
     return str(path).replace("'", "''")
 
 
-def _hashed(files: Iterable[Path], table: str, jobs: int) -> Generator[tuple[int, int], None, None]:
-    """Yield the size and the number of texts of each file that was hashed."""
+def _hashed(files: Iterable[Path], table: str, jobs: int) -> Generator[int, None, None]:
+    """Yield the size of each file that was hashed."""
     work = partial(hash_file, table=table)
     if jobs == 1:
         yield from map(work, files)
@@ -100,21 +95,19 @@ def _end_with_parent() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def hash_file(path: Path, table: str) -> tuple[int, int]:
-    """Write the hashes of a file's texts beside it, and delete it; return size and texts."""
+def hash_file(path: Path, table: str) -> int:
+    """Write the hashes of a file's texts beside it, and delete it; return its size."""
     size = path.stat().st_size
     hashes_of: Callable[[str], Iterable[int]] = name_hashes
     if table != "artist_name":
         hashes_of = _title_hashes
     csv.field_size_limit(_LONGEST_FIELD)
-    count = 0
     target_path = path.with_suffix(".hashes")
     with path.open(encoding="utf-8", newline="") as source, target_path.open("w") as target:
         for row_id, text in csv.reader(source):
-            count += 1
             target.writelines([f"{row_id},{number}\n" for number in hashes_of(text)])
     path.unlink()
-    return size, count
+    return size
 
 
 def _title_hashes(title: str) -> tuple[int]:
