@@ -46,7 +46,8 @@ def index() -> None:
                 " index.", type=options.PATH)  # fmt: skip
 @options.option("--memory SIZE", "The most memory, such as 800MB; by default 4GB, or less if less"
                 " is free.")  # fmt: skip
-@options.option("--jobs N", "Threads and processes; by default, one for each processor.",
+@options.option("--jobs N", "Threads and processes, as far as memory allows; by default, one"
+                " for each processor.",
                 type=click.IntRange(1, _MOST_JOBS))  # fmt: skip
 @options.pass_session
 def build(

@@ -274,6 +274,15 @@ def test_too_little_memory_or_disk_is_refused_before_anything_is_written(
     assert not [*tmp_path.iterdir()]
 
 
+@pytest.mark.parametrize(("memory_mb", "jobs", "processes"), [
+    (4_000, 4, 4), (4_000, 256, 50), (800, 8, 4), (500, 8, 1),
+])  # fmt: skip
+def test_more_jobs_do_not_take_more_memory(memory_mb: int, jobs: int, processes: int) -> None:
+    options = BuildOptions(Path("out"), memory_mb=memory_mb, jobs=jobs)
+    assert options.processes == processes
+    assert 200 <= options.duckdb_mb <= max(200, memory_mb - 300 - 70 * processes)
+
+
 def test_a_build_says_that_it_takes_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
     assert "install chart-binder[index]" in refusal(DUMP, tmp_path / "out")

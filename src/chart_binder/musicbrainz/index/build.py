@@ -45,6 +45,18 @@ class BuildOptions:
     memory_mb: int = MEMORY_MB
     jobs: int = 1
 
+    @property
+    def processes(self) -> int:
+        """How many processes hash texts: as many as jobs, if there is memory for them."""
+        room_mb = self.memory_mb - _OTHER_MB - _LEAST_DUCKDB_MB
+        return max(1, min(self.jobs, room_mb // _PROCESS_MB))
+
+    @property
+    def duckdb_mb(self) -> int:
+        """How much memory DuckDB may use."""
+        left_mb = self.memory_mb - _OTHER_MB - _PROCESS_MB * self.processes
+        return max(_LEAST_DUCKDB_MB, round(left_mb * _DUCKDB_SHARE))
+
 
 def build_index(source: Path, options: BuildOptions, meter: Meter) -> layout.Summary:
     """Build an index, which replaces the old one once it has been verified; return its summary.
@@ -92,14 +104,12 @@ def _refuse_other_file(out: Path) -> None:
 def _build(
     dump: Dump, path: Path, workspace: Workspace, options: BuildOptions, meter: Meter
 ) -> layout.Summary:
-    left_mb = options.memory_mb - _OTHER_MB - _PROCESS_MB * options.jobs
-    limit_mb = max(_LEAST_DUCKDB_MB, round(left_mb * _DUCKDB_SHARE))
     folder = workspace.temporary
-    with closing(staging.open_staging(folder, limit_mb, options.jobs)) as staged:
+    with closing(staging.open_staging(folder, options.duckdb_mb, options.jobs)) as staged:
         is_unpacked = folder in next(iter(dump.tables.values())).parents
         staging.load(staged, dump, meter, deletes=is_unpacked)
         staging.derive(staged, meter)
-        hash_texts(staged, folder, options.jobs, meter)
+        hash_texts(staged, folder, options.processes, meter)
         with closing(_new_file(path.with_suffix(".unpacked"))) as file:
             tables.write_tables(staged, file, staging.read_areas(staged), meter)
             verify.compare_with_dump(staged, file, meter)
