@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import Canon, Start
-
-DUMP = Path(__file__).parents[1] / "musicbrainz" / "mbdump"
+from musicbrainz.index.building import DUMP, OLD_INDEX
 
 
 def test_an_index_is_built_shown_and_checked(canon: Canon, home: Path) -> None:
@@ -50,7 +49,7 @@ def test_a_build_that_is_ended_leaves_the_old_index(
 ) -> None:
     out, temporary = home / "work" / "old", home / "temporary"
     temporary.mkdir()
-    out.write_bytes(b"old")
+    out.write_bytes(OLD_INDEX)
     call = ("index", "build", DUMP, f"--out={out}", f"--temporary={temporary}", "--jobs=1")
     process = start(*call)
     wait_for(stage, home)
@@ -58,7 +57,7 @@ def test_a_build_that_is_ended_leaves_the_old_index(
     _, err = process.communicate(timeout=60)
     assert process.returncode == status, err.decode()
     assert b"Traceback" not in err
-    assert out.read_bytes() == b"old"
+    assert out.read_bytes() == OLD_INDEX
     is_killed = number == signal.SIGKILL
     assert (len([*temporary.iterdir()]), len([*out.parent.iterdir()])) == (is_killed, 1 + is_killed)
     canon(*call).must_end(0, "313 recordings")

@@ -19,6 +19,8 @@ from servers.musicbrainz_dump import MusicBrainzDumpStandIn
 
 DUMP = Path(__file__).parents[1] / "mbdump"
 """The small dump of real rows."""
+OLD_INDEX = bytes(68) + b"cani"
+"""The least that a build takes for an index and replaces."""
 
 
 class SilentMeter(Meter):

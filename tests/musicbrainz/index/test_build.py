@@ -21,7 +21,7 @@ from chart_binder.musicbrainz.index.build import BuildOptions, build_index
 from chart_binder.musicbrainz.index.reader import Reader
 from chart_binder.musicbrainz.index.verify import check_index, write_digest
 from make_dump import write_dump
-from musicbrainz.index.building import DUMP, SilentMeter, build
+from musicbrainz.index.building import DUMP, OLD_INDEX, SilentMeter, build
 
 NOTES = ("TIMESTAMP", "COPYING", "REPLICATION_SEQUENCE", "SCHEMA_SEQUENCE")
 
@@ -107,12 +107,11 @@ def change(dump: Path, table: str, new: Callable[[list[str]], list[str]], line: 
 
 def refusal(source: Path, out: Path) -> str:
     """Return why a build fails, and hold it to leaving the old index and nothing else."""
-    old = b"old".ljust(layout.ID_OFFSET) + layout.APPLICATION_ID.to_bytes(4)
-    out.write_bytes(old)
+    out.write_bytes(OLD_INDEX)
     before = {*out.parent.iterdir()}
     with pytest.raises(IndexFileError) as refused:
         build(source, out)
-    assert out.read_bytes() == old
+    assert out.read_bytes() == OLD_INDEX
     assert {*out.parent.iterdir()} == before
     return str(refused.value)
 

@@ -15,7 +15,7 @@ import pytest
 from chart_binder.errors import IndexFileError
 from chart_binder.musicbrainz.index.verify import check_index
 from make_dump import write_dump
-from musicbrainz.index.building import SilentMeter, build
+from musicbrainz.index.building import OLD_INDEX, SilentMeter, build
 
 pytestmark = pytest.mark.slow
 RECORDINGS = 20_000
@@ -26,7 +26,8 @@ import subprocess, sys, time
 from pathlib import Path
 folder, share, call = Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=120m", "tmpfs", folder], check=True)
-(folder / "index").write_bytes(b"old")
+old = bytes(68) + b"cani"
+(folder / "index").write_bytes(old)
 build = subprocess.Popen([*call, "--out", str(folder / "index")], stderr=subprocess.PIPE)
 time.sleep(share)
 try:
@@ -38,7 +39,7 @@ except OSError:
 _, err = build.communicate()
 (folder / "other").unlink(missing_ok=True)
 names = sorted(path.name for path in folder.iterdir())
-is_old = (folder / "index").read_bytes() == b"old"
+is_old = (folder / "index").read_bytes() == old
 print(build.returncode, is_old, names, err.decode().splitlines()[-1:])
 """
 """Builds in a small file system of its own, which something else fills after some seconds."""
@@ -103,7 +104,7 @@ def test_a_build_that_is_killed_at_any_moment_leaves_the_old_index(
     chance = random.Random(30)
     whole, killed = 60.0, 0
     while killed < 30:
-        out.write_bytes(b"old")
+        out.write_bytes(OLD_INDEX)
         started = time.monotonic()
         with subprocess.Popen(
             call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
@@ -113,7 +114,7 @@ def test_a_build_that_is_killed_at_any_moment_leaves_the_old_index(
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.communicate()
-                assert out.read_bytes() == b"old"
+                assert out.read_bytes() == OLD_INDEX
                 killed += 1
             else:
                 assert process.returncode == 0, err
@@ -127,12 +128,12 @@ def test_a_build_that_is_killed_at_any_moment_leaves_the_old_index(
 def test_an_archive_that_is_cut_at_twenty_places(dump: Path, tmp_path: Path) -> None:
     content = (dump / "mbdump.tar.bz2").read_bytes()
     out, source = tmp_path / "index", tmp_path / "mbdump.tar.bz2"
-    out.write_bytes(b"old")
+    out.write_bytes(OLD_INDEX)
     for place in range(20):
         source.write_bytes(content[: len(content) * place // 20])
         with pytest.raises(IndexFileError, match="fetch it again"):
             build(source, out)
-        assert out.read_bytes() == b"old"
+        assert out.read_bytes() == OLD_INDEX
         assert {*tmp_path.iterdir()} == {out, source}
 
 
