@@ -302,9 +302,9 @@ def _write_artists(
     for place in range(len(artists) * 14 // 10):
         number = dump.next_id("artist_credit")
         is_alone = place < len(artists)
-        members = (
-            [artists[place]] if is_alone else chance.sample(artists[1:], chance.choice((2, 2, 3)))
-        )
+        places = range(1, len(artists))
+        chosen = [place] if is_alone else chance.sample(places, chance.choice((2, 2, 3)))
+        members = [artists[number] for number in chosen]
         joins = [*(chance.choice((" feat. ", " & ", ", ")) for _ in members[1:]), ""]
         names = [name if chance.random() < 0.97 else name.upper() for _, name in members]
         text = "".join(name + join for name, join in zip(names, joins, strict=True))
