@@ -6,12 +6,14 @@ import pytest
 
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import NothingFoundError
+from docs.pages import page
 from musicbrainz.index.building import BothPaths, both_paths
 from musicbrainz.index.quality import (
     KINDS,
     Score,
     dump_with_aliases,
     golden_recordings,
+    lines,
     scores,
 )
 
@@ -34,6 +36,10 @@ def test_the_index_finds_what_the_web_service_finds(table: dict[str, Score], kin
     assert score.found["index"] >= score.found["web"], score.missed
     assert score.found["index"] >= 0.8 * score.count, score.missed
     assert [tags for path, tags in score.by_others if path == "index"] == []
+
+
+def test_the_page_has_the_figures(table: dict[str, Score]) -> None:
+    assert "\n".join(lines(table)) in page("docs/offline_index.md")
 
 
 def test_a_title_by_another_artist_is_not_found(paths: BothPaths) -> None:
