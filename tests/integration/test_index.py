@@ -56,3 +56,9 @@ def test_doctor_shows_the_index(canon: Canon, home: Path) -> None:
     lacks = "127.0.0.1:9: no connection (Connection refused)"
     canon("doctor", **UNUSED).must_end(0, "warning musicbrainz the index of 20", lacks)
     canon("doctor", "--offline").must_end(0, name)
+
+
+def test_the_demo_reads_its_own_answers(canon: Canon, home: Path) -> None:
+    plain = canon("demo").must_end(0).out
+    index_in(home)
+    assert canon("demo").must_end(0).out == plain

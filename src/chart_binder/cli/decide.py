@@ -404,7 +404,7 @@ def _demo_files() -> Iterator[tuple[list[Path], Config]]:
             llm=LLMConfig(
                 enabled=True, provider="replay", model_id=str(shipped / "transcript.jsonl")
             ),
-            musicbrainz=MusicBrainzConfig(offline=True),
+            musicbrainz=MusicBrainzConfig(offline=True, source="web"),  # not an index of the user
             store=StoreConfig(url=f"sqlite:///{folder}/store.db"),
         )
         with open_store(config.store.url) as store:
