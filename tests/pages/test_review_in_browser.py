@@ -259,9 +259,7 @@ def test_a_record_is_pasted_and_confirmed(
         page.wait_for_selector("dialog[open] input:focus")
         page.keyboard.insert_text("00000000-0000-4000-8000-00000000ffff")
         page.keyboard.press("Enter")
-        page.wait_for_selector('#alert:has-text("check the id")')
-        page.keyboard.press("w")
-        page.wait_for_selector("dialog[open] input:focus")
+        page.wait_for_selector('dialog[open] #ask-problem:has-text("check the id")')
         page.keyboard.insert_text(SINGLE)
         page.keyboard.press("Enter")
         page.wait_for_selector('#status:has-text("it came out on")')
@@ -281,6 +279,51 @@ def test_a_doubtful_date_is_asked_about(
         page.wait_for_selector('dialog[open]:has-text("1999 is later than 1975")')
         page.keyboard.press(answer)
         eventually(lambda files=files: len(left(canon)) == files)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("key", ["d", "w", "o", "=", "r"])
+def test_a_refused_answer_stays_in_its_dialog(
+    canon: Canon, serve: Serve, waiting: Waiting, opened: Open, key: str
+) -> None:
+    waiting(1, proposed=1)
+    page = opened(serve())
+    page.keyboard.press(key)
+    page.wait_for_selector("dialog[open] input:focus")
+    page.keyboard.type("banana")
+    if key == "r":  # the reason is free text, the record is not
+        page.keyboard.press("Tab")
+        page.keyboard.type("banana")
+    page.keyboard.press("Enter")
+    page.wait_for_selector('dialog[open] #ask-problem:has-text("banana")')
+    field = page.locator("dialog[open] input:focus")
+    assert field.input_value() == "banana"
+    assert field.get_attribute("aria-invalid") == "true"
+    assert "ask-problem" in field.get_attribute("aria-describedby").split()
+    page.keyboard.type("1984")
+    assert field.input_value() == "1984"
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog", state="hidden")
+    assert left(canon) == ["0.flac"]
+
+
+def test_keys_typed_after_a_dialog_was_closed_by_an_error_do_nothing(
+    canon: Canon, serve: Serve, waiting: Waiting, opened: Open
+) -> None:
+    file, _ = waiting(2)
+    page = opened(serve())
+    page.keyboard.press("d")
+    page.wait_for_selector("dialog[open] input:focus")
+    canon("review", "keep", file).must_end(0)
+    page.keyboard.type("1974")
+    page.keyboard.press("Enter")
+    page.wait_for_selector('#alert:has-text("a person said keep")')
+    page.keyboard.press("n")
+    page.wait_for_timeout(200)
+    assert page.locator("[data-waits]").count() == 0
+    page.wait_for_timeout(1000)
+    page.keyboard.press("n")
+    page.wait_for_selector("[data-waits]")
+    assert left(canon) == ["1.flac"]
 
 
 def test_the_file_is_played(serve: Serve, waiting: Waiting, opened: Open) -> None:
@@ -382,7 +425,7 @@ def test_a_screen_reader_is_told_what_happens(serve: Serve, waiting: Waiting, op
     assert page.get_by_role("search").count() == 1
     press(page, "a", "accepted")
     page.wait_for_selector("h1:focus")
-    assert page.get_by_role("status").first.inner_text() == "accepted"
+    assert page.get_by_role("status").first.inner_text() == "Accepted"
     page.keyboard.press("Tab")
     assert page.locator("a:focus, button:focus, audio:focus").count() == 1
 

@@ -19,18 +19,22 @@ const ASKS = {
 const given = []; // the cases with a verdict from this page, the newest last
 const BULK = { f: "album", e: "reason", g: "proposal" };
 let busy = false;
+let ignoresKeysUntil = 0; // a refusal closed a dialog: what is still typed belongs to its text
+
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+const reasonOf = (error) => (error instanceof TypeError ? GONE : error.message);
 
 function say(text, { notes = [], undo = false } = {}) {
   $("alert").hidden = true;
   $("toast").hidden = false;
-  $("status").textContent = [text, ...notes].join(". ");
+  $("status").textContent = [text, ...notes].map(sentence).join(". ");
   $("undo").hidden = !undo;
 }
 
 function warn(text) {
   $("toast").hidden = true;
   $("alert").hidden = false;
-  $("alert").textContent = text;
+  $("alert").textContent = sentence(text);
 }
 
 function problemIn(text) { // a page of the server, or plain text
@@ -72,19 +76,57 @@ async function show(url, push = true) {
   heading.focus({ preventScroll: true });
 }
 
-function ask(title, hint, fields, ok = "OK") {
+function complain(text) { // in the open dialog, whose fields keep their text
+  const inputs = [...$("ask-fields").querySelectorAll("input")];
+  const input = inputs.find((other) => other === document.activeElement) || inputs[0];
+  $("ask-problem").textContent = sentence(text);
+  if (!input) return;
+  input.setAttribute("aria-invalid", "true");
+  input.focus();
+  if (input.type !== "radio") input.select();
+}
+
+// Show a dialog until the person cancels or the server takes what `send` sends; return its answer.
+async function ask(title, hint, fields, send, ok = "OK") {
   $("ask-title").textContent = title;
+  $("ask-problem").textContent = "";
   $("ask-hint").textContent = hint;
   $("ask-ok").textContent = ok;
   $("ask-fields").replaceChildren(...fields);
   const dialog = $("ask");
-  dialog.returnValue = "";
+  for (const row of fields) {
+    row.querySelector("input").setAttribute("aria-describedby", "ask-hint ask-problem");
+  }
   dialog.showModal();
   (fields.length ? fields[0].querySelector("input") : $("ask-ok")).focus();
-  return new Promise((resolve) => {
-    dialog.addEventListener("close", () => resolve(dialog.returnValue === "ok"), { once: true });
-  });
+  let sent = null; // the answer of the server to come, also if the dialog is closed before it
+  $("ask-form").onsubmit = async (event) => {
+    if (event.submitter !== $("ask-ok")) return;
+    event.preventDefault();
+    if (sent) return;
+    sent = send();
+    try {
+      if (!isRefused(await sent)) return dialog.close();
+      complain((await sent).problem);
+    } catch (error) {
+      complain(reasonOf(error));
+    }
+    if (dialog.open) sent = null;
+  };
+  await new Promise((resolve) => dialog.addEventListener("close", resolve, { once: true }));
+  try {
+    const answer = await sent;
+    if (answer && (answer.settled || isRefused(answer))) ignoreKeys();
+    return answer;
+  } catch (error) {
+    ignoreKeys();
+    throw error;
+  }
 }
+
+const ignoreKeys = () => { ignoresKeysUntil = performance.now() + 1000; };
+const isRefused = (answer) =>
+  !(answer.next || answer.confirm || answer.recordings || answer.settled);
 
 function field(label, attributes) {
   const row = document.createElement("label");
@@ -103,22 +145,27 @@ async function finish(answer) {
   say(answer.message, { notes: answer.notes, undo: true });
 }
 
-async function give(body) {
+function send(body) {
   const { is_sure, ...verdict } = body;
   const change = { verdict, is_sure: Boolean(is_sure), filters: filters() };
-  const answer = await call(`/case/${current().id}/verdict`, change);
+  return call(`/case/${current().id}/verdict`, change);
+}
+
+// Act on the answer to a verdict; there is none if the person cancelled.
+async function take(answer, body) {
+  if (!answer) return;
   if (answer.next) return finish(answer);
   if (answer.confirm) {
-    if (await ask("Save it?", answer.problem, [], "Save")) await give({ ...body, ...answer.confirm });
-    return;
+    const sure = { ...body, ...answer.confirm };
+    return take(await ask("Save it?", answer.problem, [], () => send(sure), "Save"), sure);
   }
   if (answer.recordings) {
     const choices = Object.entries(answer.recordings).map(([value, name], number) =>
       field(name, { type: "radio", name: "recording", value, checked: number === 0 }));
-    if (await ask("Which recording is it?", answer.problem, choices)) {
-      await give({ ...body, recording: $("ask").querySelector("input:checked").value });
-    }
-    return;
+    const chosen = () =>
+      ({ ...body, recording: $("ask-fields").querySelector("input:checked").value });
+    const next = await ask("Which recording is it?", answer.problem, choices, () => send(chosen()));
+    return take(next, next && chosen());
   }
   if (answer.settled) await show(location.href, false);
   warn(answer.problem);
@@ -131,20 +178,22 @@ async function giveTyped(action, text = "") {
   if (action === "reject") {
     fields.push(field("What is right, if you know", { autocomplete: "off", name: "right" }));
   }
-  if (!(await ask(title, hint, fields, "Save"))) return;
-  const [typed, right] = fields.map((row) => row.querySelector("input").value.trim());
-  if (action === "reject") await give({ action, reason: typed, text: right });
-  else await give({ action: action === "other" ? "choose" : action, text: typed });
+  const verdict = () => {
+    const [typed, right] = fields.map((row) => row.querySelector("input").value.trim());
+    if (action === "reject") return { action, reason: typed, text: right };
+    return { action: action === "other" ? "choose" : action, text: typed };
+  };
+  let body;
+  const answer = await ask(title, hint, fields, () => send(body = verdict()), "Save");
+  await take(answer, body);
 }
 
 async function acceptAlike(by) {
   const { id } = current();
   const { count, examples } = await call(`/case/${id}/alike/${by}`);
   const names = examples.join("; ") + (count > examples.length ? " and more" : "");
-  if (!(await ask(`Accept ${count} proposals?`, names, [], `Accept ${count}`))) return;
-  const answer = await call(`/case/${id}/alike`, { by, count, filters: filters() });
-  if (answer.next) await finish(answer);
-  else warn(answer.problem);
+  const accept = () => call(`/case/${id}/alike`, { by, count, filters: filters() });
+  await take(await ask(`Accept ${count} proposals?`, names, [], accept, `Accept ${count}`));
 }
 
 async function undo() {
@@ -163,7 +212,7 @@ async function run(work) {
   try {
     await work();
   } catch (error) {
-    warn(error instanceof TypeError ? GONE : error.message);
+    warn(reasonOf(error));
   } finally {
     busy = false;
   }
@@ -173,7 +222,7 @@ function act(action, text = "") {
   if (action === "undo") return run(undo);
   if (!("waits" in current())) return warn("This case does not wait for you any more.");
   if (action in ASKS) return run(() => giveTyped(action, text));
-  return run(() => give({ action, text }));
+  return run(async () => take(await send({ action, text }), { action, text }));
 }
 
 function press(key) {
@@ -198,6 +247,7 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   if (event.repeat && !"np".includes(event.key)) return; // a key held down is one verdict
   if (document.querySelector("dialog[open]") || !$("keys-on").checked) return;
+  if (performance.now() < ignoresKeysUntil) return;
   const { target } = event;
   if (target.closest("input, select, textarea")) {
     if (event.key === "Escape") target.blur();
