@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from chart_binder.jobs.review_words import page_text
 from chart_binder.store import network_disk
 from integration.conftest import REPOSITORY, Canon, Start, in_store
 from integration.services import ALBUM, SINGLE, asking, file_of, open_bundles
@@ -78,7 +79,10 @@ def test_verdicts_are_those_of_the_terminal(
     answer = give(page, first, "accept")
     assert (answer["message"], answer["next"]) == ("accepted", f"/case/{cases[0]}")
     assert (answer["done"], answer["total"]) == (1, 6)
-    assert give(page, cases[0], "choose", text="1")["message"] == "C1 is right"
+    answer = give(page, cases[0], "choose", text="1")
+    assert answer["message"] == "C1 is right"
+    assert answer["notes"][-1] == "the next `canon decide` applies this verdict"
+    assert not any("--" in note for note in answer["notes"])
     assert give(page, cases[1], "date", text="1975-10-31")["message"] == "1975-10-31 is right"
     assert give(page, cases[2], "not_this")["message"] == "not this recording: correct its tags"
     assert give(page, cases[3], "reject", reason="")["problem"] == (
@@ -105,6 +109,39 @@ def test_what_is_not_valid_is_refused_in_words(page: Page) -> None:
         assert words in answer["problem"], answer
         assert "--" not in answer["problem"]
     assert len(page.ids()) == 2
+
+
+def test_an_unreadable_file_comes_last_and_has_no_player(
+    canon: Canon, serve: Serve, waiting: Waiting, home: Path
+) -> None:
+    empty = home / "music" / "empty.flac"
+    empty.parent.mkdir(exist_ok=True)
+    empty.touch()
+    canon("batch", empty, "--offline")
+    waiting(1)
+    last = canon("review", "list", "--output=json").lines[-1]
+    assert (last["path"], last["state"]) == (str(empty), "unreadable")
+    page = serve().open()
+    readable, unreadable = page.ids()
+    assert "<audio" in page.get(f"/case/{readable}").text
+    assert "<audio" not in page.get(f"/case/{unreadable}").text
+
+
+@pytest.mark.parametrize(
+    ("terminal", "on_page"),
+    [
+        ("1984 is certain now; if it came out earlier, give --first DATE",
+         "1984 is certain now; if it came out earlier, press u to undo, then d to type the date"),
+        ("MusicBrainz has no date for that record: name the date (--first DATE)",
+         "MusicBrainz has no date for that record: press d to type the date"),
+        ("not in the evidence: saved anyway; --rr names a release of it, if you know one",
+         "not in the evidence: saved anyway"),
+        ("the file is gone: `canon review keep` takes it out of the queue",
+         "the file is gone: press k to take it out of the queue"),
+    ],
+)  # fmt: skip
+def test_the_page_names_keys_where_the_terminal_names_options(terminal: str, on_page: str) -> None:
+    assert page_text(terminal) == on_page
 
 
 def test_every_verdict_can_be_taken_back(canon: Canon, serve: Serve, waiting: Waiting) -> None:

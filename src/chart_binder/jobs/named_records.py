@@ -16,6 +16,7 @@ from chart_binder.rules.names import is_named, is_various
 from chart_binder.rules.recordings import sorted_recordings
 
 UNCHECKED = "it was not checked whether {}: {}"
+NAME_DATE = "name the date (--first DATE)"
 ID_KINDS: Mapping[str, EntityKind] = {
     "recording_mbid": "recording",
     "crg_mbid": "release-group",
@@ -188,7 +189,7 @@ def date_on_group(
         dates = [PartialDate.parse(record.date)] if record and record.date else []
     first = min(dates, key=lambda date: (date.first, -date.last), default=None)
     if first is None or "/" in first.text:
-        raise CanonError("MusicBrainz has no date for that record: name the date (--first DATE)")
+        raise CanonError(f"MusicBrainz has no date for that record: {NAME_DATE}")
     return first.text
 
 

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from chart_binder.store.reviews import SavedVerdicts
 
 DECIDE_AGAIN = "to be decided again"
+DATE_HINT = "give --first DATE"
+RELEASE_HINT = "; --rr names a release of it, if you know one"
 ACCEPTED = "the model's answer, accepted in review"
 CHOSEN = "chosen in review"
 _MAX_FILES_NAMED = 3
@@ -228,7 +230,7 @@ def _date_made_certain(case: ReviewCase, override: OverrideRecord) -> Iterator[s
     first = case.decision.first_release
     is_doubted = first and not (first.year_certain or override.first_date)
     if first and is_doubted and bare_id(first.release_group_mbid or "") == override.crg_mbid:
-        yield f"{first.date} counts as certain now; if it came out earlier, give --first DATE"
+        yield f"{first.date} counts as certain now; if it came out earlier, {DATE_HINT}"
 
 
 def _is_only_proposal(case: ReviewCase, choice: PersonChoice) -> bool:
@@ -309,7 +311,7 @@ def unknown_ids(bundle: EvidenceBundle, override: OverrideRecord) -> Iterator[st
     crg, rr = bare_id(override.crg_mbid or ""), bare_id(override.rr_mbid or "")
     carrying = [group for group in bundle.groups if bare_id(group.mb_rg_id) == crg]
     if crg and not carrying:
-        advice = "" if rr else "; --rr names a release of it, if you know one"
+        advice = "" if rr else RELEASE_HINT
         yield f"release group {crg} is not in the evidence: saved anyway{advice}"
     if rr and rr not in release_ids(carrying):
         yield f"release {rr} is not in the evidence: saved anyway"

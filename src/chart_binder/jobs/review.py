@@ -438,8 +438,8 @@ def review_queue(
     """Return the waiting cases of all files or of `paths`, in the order of their decisions.
 
     Cases of one folder are together. Decided files with a proposed year follow, then files that are
-    gone. Decisions that cannot be read are passed to `on_unread`. Raises `StoreError`, and
-    `CanonError` for an absent path.
+    gone or unreadable. Decisions that cannot be read are passed to `on_unread`. Raises
+    `StoreError`, and `CanonError` for an absent path.
     """
     names = {path: path_bytes(path) for path in paths}
     for path, name in names.items():
@@ -480,7 +480,7 @@ def _entries(
     on_unread: "UnreadHandler | None",
 ) -> Iterator[QueueEntry]:
     # Only ids are held, because all files of a library may be gone, or have a proposed year.
-    gone: list[tuple[str, int]] = []
+    unanswerable: list[tuple[str, int]] = []
     years = [
         (waiting.decision.id, waiting.files)
         for waiting in store.waiting.cases({YEAR} & {*states}, under, _ignore)
@@ -490,11 +490,11 @@ def _entries(
         case = review_case(store, waiting.decision, waiting.files)
         if is_overridden(case, overrides):
             continue
-        if case.is_gone:
-            gone.append((case.record.id, waiting.files))
+        if case.is_gone or case.record.state == State.UNREADABLE:
+            unanswerable.append((case.record.id, waiting.files))
         else:
-            yield QueueEntry(case, waiting.cases_left + len(gone) + len(years))
-    last = [*years, *gone]
+            yield QueueEntry(case, waiting.cases_left + len(unanswerable) + len(years))
+    last = [*years, *unanswerable]
     for number, (decision_id, files) in enumerate(last):
         if record := store.decisions.by_id(decision_id):
             case = review_case(store, record, files)

@@ -207,13 +207,14 @@ class ReviewIndex:
             self._complete.set()
 
     def _read(self, items: list[QueueItem]) -> None:
-        """Append the waiting cases, those of files that are gone last."""
-        gone: list[QueueItem] = []
+        """Append the waiting cases, those of files that are gone or unreadable last."""
+        unanswerable: list[QueueItem] = []
         for item in self._waiting():
-            (gone if item.is_gone else items).append(item)
+            is_last = item.is_gone or item.state == State.UNREADABLE
+            (unanswerable if is_last else items).append(item)
             if items:
                 self._some.set()
-        items += gone
+        items += unanswerable
 
     def _waiting(self) -> Iterator[QueueItem]:
         problems: list[str] = []

@@ -5,14 +5,26 @@ from collections.abc import Mapping, Sequence
 from chart_binder.config import Config
 from chart_binder.domain.verdict import Decided, Open, Verdict
 from chart_binder.domain.vocabulary import ReleaseGroupId
+from chart_binder.jobs.choices import FORCE_HINT
 from chart_binder.jobs.decision import State, advice_for
+from chart_binder.jobs.named_records import NAME_DATE
+from chart_binder.jobs.overrides import DATE_HINT, DECIDE_AGAIN, RELEASE_HINT
 from chart_binder.jobs.review import ReviewCase, asked_briefly, missing_sources
 from chart_binder.jobs.wording import musicbrainz_page, question_text
 
 KEYS = "123456789"
 """The keys of the first candidates, in order."""
-_GONE = "the file is gone: `canon review keep` takes it out of the queue"
+_KEEP_HINT = "`canon review keep` takes it out of the queue"
+_GONE = f"the file is gone: {_KEEP_HINT}"
 LAPSED = "the override that decided it has been removed: decide it again with `canon decide`"
+_ON_PAGE: Mapping[str, str] = {
+    FORCE_HINT: "",
+    RELEASE_HINT: "",
+    DATE_HINT: "press u to undo, then d to type the date",
+    NAME_DATE: "press d to type the date",
+    _KEEP_HINT: "press k to take it out of the queue",
+}
+"""What the review page says in place of a command or an option."""
 _PAGES_TO_EDIT: Mapping[str, Sequence[str]] = {
     "date": ("release", "release-group"),
     "status": ("release",),
@@ -24,6 +36,15 @@ _PAGES_TO_EDIT: Mapping[str, Sequence[str]] = {
 }
 """The pages to edit at MusicBrainz to answer a question, by its kind, the best first."""
 _MOST_PAGES = 3
+
+
+def page_text(text: str) -> str:
+    """Return a text as the review page shows it: with the key to press, not the option to give."""
+    if text == DECIDE_AGAIN:
+        return "the next `canon decide` applies this verdict"
+    for words, page_words in _ON_PAGE.items():
+        text = text.replace(words, page_words)
+    return text
 
 
 def short_need(case: ReviewCase, config: Config) -> str:

@@ -16,7 +16,6 @@ from starlette.routing import Route
 
 from chart_binder.errors import CanonError, StoreError, counted
 from chart_binder.files import convert_json, decode_json
-from chart_binder.jobs.choices import FORCE_HINT
 from chart_binder.jobs.overrides import ContradictionError, SeveralRecordingsError
 from chart_binder.jobs.review import QUEUED
 from chart_binder.jobs.review_index import (
@@ -37,6 +36,7 @@ from chart_binder.jobs.review_session import (
     alike,
     reviewed,
 )
+from chart_binder.jobs.review_words import page_text
 from chart_binder.jobs.transcripts import stored_recording
 from chart_binder.pages.audio import audio_response
 from chart_binder.pages.case import case_values
@@ -248,7 +248,8 @@ class ReviewPages:
         """Return what was changed, and the address of the case to show."""
         settled = f", for {counted(files, 'file')}" if files > 1 else ""
         following = _url(f"/case/{case}" if case else "/queue", filters)
-        answer = {"message": f"{words}{settled}", "notes": [*notes], "next": following}
+        shown = [*map(page_text, notes)]
+        answer = {"message": f"{words}{settled}", "notes": shown, "next": following}
         return JSONResponse(answer | self._progress())
 
 
@@ -284,8 +285,8 @@ def _answer(change: Callable[[], Response]) -> Response:
     except SeveralRecordingsError as error:
         problem, more = "several recordings are possible", {"recordings": error.recordings}
     except CanonError as error:
-        problem = str(error).replace(FORCE_HINT, "")
-    return JSONResponse({"problem": problem, **more}, 409)
+        problem = str(error)
+    return JSONResponse({"problem": page_text(problem), **more}, 409)
 
 
 async def _read(request: Request) -> _Change:

@@ -18,7 +18,7 @@ from chart_binder.jobs.review import (
 )
 from chart_binder.jobs.review_index import QueueItem
 from chart_binder.jobs.review_session import Likeness, ReviewSession, alike, why_settled
-from chart_binder.jobs.review_words import KEYS, need_text, pages_to_edit
+from chart_binder.jobs.review_words import KEYS, need_text, page_text, pages_to_edit
 from chart_binder.pages.audio import media_type
 from chart_binder.pages.timeline import timeline
 from chart_binder.rules.candidates import Candidate
@@ -58,6 +58,7 @@ def case_values(
     views = _candidates(case, verdict, dict(candidates))
     artist = decision.artist or _tag(case, "artist")
     title = decision.title or _tag(case, "title") or path_text(case.path.name)
+    need = need_text(case, verdict, config, lapsed=lapsed)
     is_open = case.proposes_only_date or lapsed or decision.state is not State.DECIDED
     first = decision.first_release
     return {
@@ -68,11 +69,13 @@ def case_values(
         "album": case.album,
         "cover": _cover(artist or "", case.album or title),
         "path": path_text(case.path),
-        "has_audio": not case.is_gone and media_type(case.path) is not None,
+        "has_audio": not case.is_gone
+        and decision.state is not State.UNREADABLE
+        and media_type(case.path) is not None,
         "first": wording.first_release_text(first) if first else None,
         "doubt": first.because if first and not first.year_certain else None,
         "question": _question(case, verdict) if is_open and not lapsed else None,
-        "need": need_text(case, verdict, config, lapsed=lapsed) if is_open else None,
+        "need": page_text(need) if is_open else None,
         "shown": [view for view in views if view.key or view.row.is_proposed],
         "hidden": [view for view in views if not (view.key or view.row.is_proposed)],
         "timeline": scale,
