@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, write_bundle
@@ -36,6 +38,7 @@ def tags_of(bundle: EvidenceBundle) -> Iterator[TrackTags]:
         )
 
 
+@pytest.mark.slow
 def test_the_golden_recordings_have_the_same_evidence(
     golden: dict[str, EvidenceBundle], tmp_path: Path
 ) -> None:
