@@ -17,6 +17,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
