@@ -306,7 +306,7 @@ def _stop_on_interrupt() -> Iterator[Callable[[], bool]]:
         if request.is_set():
             os._exit(INTERRUPTED)
         request.set()
-        os.write(2, _STOPPING)  # a handler may not print, for it may interrupt a print
+        os.write(2, _STOPPING)  # printing is unsafe in a handler, which may interrupt a print
 
     before = signal.signal(signal.SIGINT, handle)
     try:

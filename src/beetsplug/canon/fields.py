@@ -139,7 +139,7 @@ def original_date(item: "Item") -> PartialDate:
 
 
 def date_of_parts(year: int, month: int, day: int) -> PartialDate:
-    """Return the date in numbers of beets, of which 0 is unknown."""
+    """Return the date as numbers of beets; 0 means unknown."""
     parts = [f"{year:04}", f"{month:02}", f"{day:02}"]
     precision = (year > 0) + (year > 0 and month > 0) + (year > 0 and month > 0 and day > 0)
     return read_date("-".join(parts[:precision]))

@@ -101,7 +101,7 @@ def _tags_or_error(items: Mapping[Path, "Item"], path: Path) -> TrackTags | Cano
 
 
 def item_tags(item: "Item") -> TrackTags:
-    """Return what beets knows about an item; ids of other services than MusicBrainz are no ids."""
+    """Return what beets knows about an item; ids of other services are ignored."""
     return TrackTags(
         title=item.title or None,
         artist=item.artist or None,

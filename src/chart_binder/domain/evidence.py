@@ -1,7 +1,7 @@
 """Evidence bundles: the facts about one recording on which a decision is based.
 
 Fields have the producer's values; properties interpret them, for example types and statuses by
-MusicBrainz' names and dates as spans of days. Reading a bundle calls no Python for a release.
+MusicBrainz's names and dates as spans of days. Reading a bundle calls no Python for a release.
 """
 
 from collections.abc import Callable, Hashable
@@ -125,7 +125,7 @@ class Release(Value, frozen=True):
 
     @property
     def standing(self) -> str | None:
-        """The status by MusicBrainz' name, derived from the flags if there is no status."""
+        """The status by MusicBrainz's name, derived from the flags if there is no status."""
         if self.status in STATUSES:
             return self.status
         if self.status and (name := status_name(self.status)):
@@ -173,12 +173,12 @@ class ReleaseGroup(Value, frozen=True):
 
     @property
     def types(self) -> tuple[str | None, tuple[str, ...]]:
-        """The primary type and the secondary types, by MusicBrainz' names."""
+        """The primary type and the secondary types, by MusicBrainz's names."""
         return type_names(self.primary_type, self.secondary_types or ())
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The secondary types, by MusicBrainz' names."""
+        """The secondary types, by MusicBrainz's names."""
         return self.types[1]
 
     @property

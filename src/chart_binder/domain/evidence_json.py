@@ -160,7 +160,7 @@ def _canonical_group(group: ReleaseGroup) -> bytes:
 
 
 def _canonical_release(release: Release) -> bytes:
-    """Return the release in MusicBrainz' words, with only those flags that no status implies."""
+    """Return the release in MusicBrainz's words, with only those flags that no status implies."""
     status, country = release.status, release.country
     is_plain = status is None or status_name(status) == status
     if release.flags is None and is_plain and country_code(country) == country:

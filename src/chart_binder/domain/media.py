@@ -45,7 +45,7 @@ _MEDIA = (
     ("Vinyl", "vinyl", 1948),
     ("CD", "disc", 1982),
 )
-"""MusicBrainz' medium formats; a variant (`12" Vinyl`) is found by the name in it."""
+"""MusicBrainz's medium formats; a variant (`12" Vinyl`) is found by the name in it."""
 
 _ERAS = (
     # first year, families from the most to the least common

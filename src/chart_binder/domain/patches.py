@@ -34,7 +34,7 @@ _UNKNOWN = "unknown"
 class Patch:
     """A change of one field of a group, of a release, or of the recording (`FIRST_RELEASE`).
 
-    `value` is a date as text, a status or type by MusicBrainz' name, a country code, or `true`.
+    `value` is a date as text, a status or type by MusicBrainz's name, a country code, or `true`.
     """
 
     about: str

@@ -141,7 +141,7 @@ VARIOUS_NAMES = (
     "ヴァリアス・アーティスト", "ヴァリアス・アーティスツ", "ヴァリアス", "群星", "华语群星",
     "合輯", "여러 아티스트", "여러 가수", "ศิลปินรวม",
 )  # fmt: skip
-"""The names of MusicBrainz' special artist for records by many, in any language."""
+"""The names of MusicBrainz's special artist for records by many, in any language."""
 _LONGEST = 400
 """The number of characters that are read of a tag, which may have any length."""
 

@@ -33,7 +33,7 @@ _SECONDARY = {name.casefold(): name for name in SECONDARY_TYPES}
 
 @lru_cache(maxsize=512)
 def status_name(text: str) -> str | None:
-    """Return a release status by MusicBrainz' name, or None if it is unknown."""
+    """Return a release status by MusicBrainz's name, or None if it is unknown."""
     return _STATUS_BY_NAME.get(text.strip().casefold())
 
 
@@ -41,7 +41,7 @@ def status_name(text: str) -> str | None:
 def type_names(
     primary: str | None, secondary: tuple[str, ...]
 ) -> tuple[str | None, tuple[str, ...]]:
-    """Return the primary type and the sorted secondary types by MusicBrainz' names.
+    """Return the primary type and the sorted secondary types by MusicBrainz's names.
 
     A secondary type as primary type, such as Soundtrack, means an Album; `Maxi-Single` is unknown.
     """
@@ -57,7 +57,7 @@ def fold(text: str) -> str:
 
     Digits of any script become 0 to 9. Latin, Greek and Cyrillic letters lose their accents; kana
     keep their marks, which change the sound. A dotless `ı` becomes `i`, because its capital is the
-    `I` of other languages. MusicBrainz' hyphen (`re‐recorded`) becomes `-`.
+    `I` of other languages. MusicBrainz's hyphen (`re‐recorded`) becomes `-`.
     """
     if text.isascii():
         return text.lower()
@@ -135,7 +135,7 @@ def minutes(length_ms: int) -> str:
 
 
 NO_COUNTRIES = frozenset({"XW", "XE"})
-"""MusicBrainz' codes for worldwide and Europe, which are not countries of artists."""
+"""MusicBrainz's codes for worldwide and Europe, which are not countries of artists."""
 
 EUROPE = frozenset(
     {
@@ -145,7 +145,7 @@ EUROPE = frozenset(
         "SE", "SI", "SJ", "SK", "SM", "UA", "VA", "XK", "CS", "SU", "XC", "XG", "YU",
     }
 )  # fmt: skip
-"""The countries of Europe (ISO 3166-1), with MusicBrainz' codes for former ones."""
+"""The countries of Europe (ISO 3166-1), with MusicBrainz's codes for former ones."""
 
 
 @lru_cache(maxsize=512)
@@ -180,7 +180,7 @@ ReleaseGroupId = NewType("ReleaseGroupId", str)
 ReleaseId = NewType("ReleaseId", str)
 
 VARIOUS_ARTISTS = ArtistId("89ad4ac3-39f7-470e-963a-56509c546377")
-"""MusicBrainz' special-purpose artist for records by many artists."""
+"""MusicBrainz's special-purpose artist for records by many artists."""
 
 MBID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 """The form of a MusicBrainz identifier: a UUID."""

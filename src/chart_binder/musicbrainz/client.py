@@ -1,4 +1,4 @@
-"""Look records up in MusicBrainz' data: at a web service, or in an index of a dump."""
+"""Look records up in MusicBrainz's data: at a web service, or in an index of a dump."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ class Answer(NamedTuple):
 
 
 class Service(Protocol):
-    """Answers queries from one source of MusicBrainz' data. Threads may share it."""
+    """Answers queries from one source of MusicBrainz's data. Threads may share it."""
 
     @property
     def host(self) -> str:

@@ -1,4 +1,4 @@
-"""Turn MusicBrainz' recordings and releases into evidence and tags."""
+"""Turn MusicBrainz's recordings and releases into evidence and tags."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -129,7 +129,7 @@ def _events(release: ws.MBRelease) -> list[_Event]:
 
 @lru_cache(maxsize=4_096)
 def _format(formats: tuple[str | None, ...]) -> str | None:
-    """Return the media that have a format, written as on MusicBrainz' pages: `2×CD + DVD`."""
+    """Return the media that have a format, written as on MusicBrainz's pages: `2×CD + DVD`."""
     counted = ((name, len(list(same))) for name, same in groupby(filter(None, formats)))
     return " + ".join(f"{n}×{name}" if n > 1 else name for name, n in counted) or None
 

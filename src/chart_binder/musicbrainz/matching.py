@@ -171,7 +171,7 @@ def _by_name(client: Client, tags: TrackTags, of_album: FindArtists) -> Matches:
 
 
 def _spellings(title: str) -> list[str]:
-    """Return the title; if it names a part, add MusicBrainz' spelling: `Song, Part 2`."""
+    """Return the title; if it names a part, add MusicBrainz's spelling: `Song, Part 2`."""
     part, song = part_of(title)
     return [*dict.fromkeys([title, f"{song}, Part {part}"])] if part else [title]
 

@@ -57,7 +57,7 @@ class Performance(msgspec.Struct, frozen=True):
 
 
 def performance_of(recording: Recording) -> Performance:
-    """Return MusicBrainz' description of a recording."""
+    """Return MusicBrainz's description of a recording."""
     artist = Artist(recording.artist_credit_phrase, first_artist(recording))
     performance = performance_in(candidate_of(recording, (), None), artist)
     return replace(

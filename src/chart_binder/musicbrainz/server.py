@@ -1,4 +1,4 @@
-"""MusicBrainz' web service over the network: requests, and a cache with retries."""
+"""MusicBrainz's web service over the network: requests, and a cache with retries."""
 
 import logging
 import math
@@ -319,7 +319,7 @@ class CachedService:
             problem = f"{error}: {error.advice}"
             return ServiceHealth(self.host, is_reachable=False, problems=(problem, *problems))
         if metadata is None:
-            empty = "the server has no data: import MusicBrainz' data into the mirror"
+            empty = "the server has no data: import MusicBrainz's data into the mirror"
             problems = (empty, *problems)
         return ServiceHealth(self.host, is_reachable=True, problems=problems)
 

@@ -316,7 +316,7 @@ def _group_entry(group: "ws.MBReleaseGroup") -> _Entry:
 
 
 def _group_title(group: "ws.MBReleaseGroup") -> str:
-    """Return title, types, artist and MusicBrainz' first date, which includes bootlegs."""
+    """Return title, types, artist and MusicBrainz's first date, which includes bootlegs."""
     types = " + ".join(filter(None, (group.primary_type, *group.secondary_type_list)))
     by = _by(group.artist_credit_phrase, ", by")
     return (

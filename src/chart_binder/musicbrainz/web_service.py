@@ -1,4 +1,4 @@
-"""MusicBrainz' web service (ws/2): queries, and responses as musicbrainzngs parses them."""
+"""MusicBrainz's web service (ws/2): queries, and responses as musicbrainzngs parses them."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -239,11 +239,11 @@ _NAMESPACE = "{http://musicbrainz.org/ns/mmd-2.0#}"
 
 
 class UnreadableError(Exception):
-    """A response is not MusicBrainz' XML; the message says what is wrong."""
+    """A response is not MusicBrainz's XML; the message says what is wrong."""
 
 
 class _Element(msgspec.Struct, frozen=True, gc=False, rename="kebab"):
-    """An element of MusicBrainz' XML (github.com/metabrainz/mmd-schema); numbers are text."""
+    """An element of MusicBrainz's XML (github.com/metabrainz/mmd-schema); numbers are text."""
 
 
 class Area(_Element, frozen=True):
@@ -504,7 +504,7 @@ def _recordings(tree: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def partial_date(text: str | None) -> PartialDate:
-    """Parse a date in MusicBrainz' form; an invalid date is `UNKNOWN`."""
+    """Parse a date in MusicBrainz's form; an invalid date is `UNKNOWN`."""
     try:
         return PartialDate.parse(text or "")
     except ValueError:

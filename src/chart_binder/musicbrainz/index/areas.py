@@ -22,7 +22,7 @@ class Areas:
     part_codes: Mapping[int, tuple[str, ...]]
     """ISO 3166-2 codes, sorted."""
     parents: Mapping[int, tuple[int, ...]]
-    """The areas of which an area is a part."""
+    """The areas that contain an area."""
 
     def __post_init__(self) -> None:
         # The methods are called for millions of artists and events with few different areas.

@@ -2,7 +2,7 @@
 
 An MBID is 16 bytes. A recording or work has its first 8 bytes as the row's key and the other 8 in
 `rest`, both as signed integers; if that key is taken, the next free one, and a row in `displaced`.
-Artists, release groups and releases have MusicBrainz' row ids. A date is the integer `yyyymmdd`
+Artists, release groups and releases have MusicBrainz's row ids. A date is the integer `yyyymmdd`
 with 00 for an unknown part; 0 is no date. Texts that MusicBrainz stores as "" are NULL.
 """
 
@@ -199,7 +199,7 @@ def gid_of_row(key: int, rest: int) -> str:
 
 
 def key_and_rest(gid: str) -> tuple[int, int]:
-    """Return the two integers of an MBID. A row with this key but another `rest` is no match."""
+    """Return the two integers of an MBID. A row with another `rest` does not match."""
     key, rest = _KEY_AND_REST.unpack(bytes.fromhex(gid.replace("-", "")))
     return key, rest
 
