@@ -42,13 +42,13 @@ REASONS: list[tuple[str, str, tuple[Fact, ...], str, dict[str, str]]] = [
     ("the model's word", ALBUM, (), "So.",
      {"Bohemian Rhapsody": f"{CHOSEN}So.", "Greatest Hits": f"{HITS} '{OPERA}'"}),
     ("verified facts", ALBUM, (DATED,), "So.",
-     {"Bohemian Rhapsody": f"single (1975-10-31): led to the album '{OPERA}' 21 days later, with"
-      " the verified facts in",
-      "Greatest Hits": f"{HITS} '{OPERA}', with the verified facts in"}),
+     {"Bohemian Rhapsody": f"single (1975-10-31): led to the album '{OPERA}' 21 days later, counting"
+      " the verified facts",
+      "Greatest Hits": f"{HITS} '{OPERA}', counting the verified facts"}),
     ("a fact without a source", ALBUM, (CITED,), "So.",
      {"Bohemian Rhapsody": f"{CHOSEN}So.", "Greatest Hits": f"{HITS} '{OPERA}'"}),
     ("against the rules with the facts", SINGLE, (DATED,), "So.",
-     {OPERA: "album (1975-11-21): with the verified facts in, CRG:ALBUM_LEAD_WINDOW gives the"
+     {OPERA: "album (1975-11-21): with the verified facts, CRG:ALBUM_LEAD_WINDOW gives the"
       f" album '{OPERA}', but the model chose the single 'Bohemian Rhapsody': So."}),
     ("a record of a page alone", "elsewhere", (), "So.", dict.fromkeys(
         ("Bohemian Rhapsody", OPERA, "Greatest Hits"),

@@ -1,4 +1,4 @@
-"""Acceptance: rules decide on the evidence with verified facts in; what else there is, is told."""
+"""Acceptance: rules decide on the evidence with the verified facts; what else there is, is told."""
 
 import copy
 from collections.abc import Sequence

@@ -291,7 +291,7 @@ def first_by_facts(
     by_facts = first_release(patched, decide(patched, rules), rules)
     if by_facts is None or by_facts == first:
         return first
-    suffix = "" if patched.stated_first else ", with the verified facts in"
+    suffix = "" if patched.stated_first else ", counting the verified facts"
     return replace(by_facts, because=f"{by_facts.because}{suffix}", by=SaidBy.FACTS)
 
 

@@ -23,7 +23,7 @@ from chart_binder.rules.recordings import sorted_recordings
 from chart_binder.rules.representative import first_by_content
 
 _LONGEST_REASON = 200
-WITH_FACTS = ", with the verified facts in"
+WITH_FACTS = ", counting the verified facts"
 
 
 class DateSource(msgspec.Struct, frozen=True):
@@ -176,7 +176,7 @@ def why_not(case: Case, rules_config: RulesConfig) -> LostCandidates:
     choice = f"the model chose {_name(case.bundle, crg)}: {reason}"
     if isinstance(by_facts, Decided):
         group = _name(case.bundle, by_facts.crg)
-        choice = f"with the verified facts in, {by_facts.crg_rule} gives {group}, but {choice}"
+        choice = f"with the verified facts, {by_facts.crg_rule} gives {group}, but {choice}"
     return LostCandidates(tuple(_reasons_by_model(case.bundle, crg, choice, rules_config)))
 
 

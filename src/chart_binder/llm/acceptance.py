@@ -305,7 +305,7 @@ class AnswerChecker:
             yield Check("year", outcome.is_settled, f"{doubt}{outcome.text}")
             return
         basis = "with what MusicBrainz adds, " if self.added_recordings else ""
-        basis = "with the verified facts in, " if ruling.turns_on else basis
+        basis = "with the verified facts, " if ruling.turns_on else basis
         if not isinstance(verdict, Decided):
             missing = "; ".join(verdict.missing_facts[:2]) or verdict.because
             yield Check("rules", passed=False, detail=f"the rules leave it open: {missing}")
