@@ -42,8 +42,8 @@ REASONS: list[tuple[str, str, tuple[Fact, ...], str, dict[str, str]]] = [
     ("the model's word", ALBUM, (), "So.",
      {"Bohemian Rhapsody": f"{CHOSEN}So.", "Greatest Hits": f"{HITS} '{OPERA}'"}),
     ("verified facts", ALBUM, (DATED,), "So.",
-     {"Bohemian Rhapsody": f"single (1975-10-31): led to the album '{OPERA}' 21 days later, counting"
-      " the verified facts",
+     {"Bohemian Rhapsody": f"single (1975-10-31): led to the album '{OPERA}' 21 days later,"
+      " counting the verified facts",
       "Greatest Hits": f"{HITS} '{OPERA}', counting the verified facts"}),
     ("a fact without a source", ALBUM, (CITED,), "So.",
      {"Bohemian Rhapsody": f"{CHOSEN}So.", "Greatest Hits": f"{HITS} '{OPERA}'"}),
