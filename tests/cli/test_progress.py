@@ -15,7 +15,7 @@ import click
 import pytest
 
 from chart_binder.cli.output import rate_text, set_up_logging
-from chart_binder.cli.progress import bar_line, progress
+from chart_binder.cli.progress import Progress, bar_line, end_line, stage_line
 from chart_binder.cli.run_events import LiveRun
 from chart_binder.cli.terminal import stop_after_current
 from chart_binder.config import LogConfig
@@ -89,6 +89,29 @@ def test_the_time_left_is_estimated_once_enough_files_were_worked_on(
     assert ("left" in bar_line(state, total, seconds, 99)) == has_estimate
 
 
+@pytest.mark.parametrize(("stage", "line"), [
+    (("load tables", 0, 409, "MB", 0.5), "load tables, 0 of 409 MB, 0.5 s"),
+    (("load tables", 100, 400, "MB", 4), "load tables, 100 of 400 MB, 25.0 MB/s, about 12 s left"),
+    (("unpack", 6, 60, "MB", 4), "unpack, 6 of 60 MB, 1.5 MB/s, about 36 s left"),
+    (("write title", 4e6, 4e6, "rows", 80), "write title, 4,000,000 of 4,000,000 rows, 1 min 20 s"),
+    (("join tracks", 25, 100, "%", 3), "join tracks, 25 %, about 9.0 s left"),
+    (("check pages", 0, 0, "", 61), "check pages, 1 min 1 s"),
+])  # fmt: skip
+def test_a_stage_shows_rate_and_time_left(
+    stage: tuple[str, float, float, str, float], line: str
+) -> None:
+    assert stage_line(*stage) == line
+
+
+@pytest.mark.parametrize(("stage", "line"), [
+    (("load tables", 409, "MB", 10), "load tables: 409 MB in 10 s, 40.9 MB/s"),
+    (("join tracks", 100, "%", 61), "join tracks: 1 min 1 s"),
+    (("check pages", 0, "", 3), "check pages: 3.0 s"),
+])  # fmt: skip
+def test_the_end_of_a_stage_shows_its_rate(stage: tuple[str, float, str, float], line: str) -> None:
+    assert end_line(*stage) == line
+
+
 def test_a_message_stands_above_the_bar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A line of the log, too, which is wrapped as any other."""
     terminal = Terminal()
@@ -96,7 +119,7 @@ def test_a_message_stands_above_the_bar(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     monkeypatch.setenv("COLUMNS", "60")
     set_up_logging(LogConfig(), 0)
-    with progress([tmp_path]) as bar:
+    with Progress([tmp_path]) as bar:
         bar.show(tally(5))
         click.echo("canon: something", err=True)
         click.echo("canon: more", err=True)
@@ -123,7 +146,7 @@ def test_a_real_terminal_shows_the_bar_on_one_line_and_nothing_of_it_afterwards(
     termios.tcsetwinsize(terminal, (24, width))
     with os.fdopen(terminal, "w") as stream:
         monkeypatch.setattr(sys, "stderr", stream)
-        with progress([tmp_path]) as bar:
+        with Progress([tmp_path]) as bar:
             bar.show(tally(1_234_567, error=3, review=12, undecided=4))
         drawn = ""
         while drawn.count("\r") < 3:  # they come when the system is ready to hand them over
@@ -140,8 +163,8 @@ def test_the_bar_moves_while_nothing_ends(monkeypatch: pytest.MonkeyPatch, tmp_p
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setattr(MusicBrainzServer, "sent_by_all", 12)
-    with progress([tmp_path], after_s=0.5) as bar:
-        bar.show()
+    with Progress([tmp_path], after_s=0.5) as bar:
+        bar.update()
         assert terminal.getvalue() == ""
         while "12 requests, 1 s" not in terminal.getvalue():
             time.sleep(0.05)
@@ -155,10 +178,10 @@ def test_the_bar_moves_while_nothing_ends(monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_without_a_terminal_lines_are_printed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    with progress([tmp_path]) as lines:
+    with Progress([tmp_path]) as lines:
         lines.show(tally(5))
         lines.shown_at -= 11  # as if so many seconds had gone by
-        lines.show()
+        lines.update()
     assert capsys.readouterr().err.startswith("canon: 5 files, ")
 
 

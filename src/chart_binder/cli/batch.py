@@ -26,7 +26,7 @@ from chart_binder.cli.batch_text import (
     summary_line,
     summary_lines,
 )
-from chart_binder.cli.progress import progress
+from chart_binder.cli.progress import Progress
 from chart_binder.cli.terminal import exit_at_once, exit_on_interrupt, stop_after_current
 from chart_binder.domain.records import Measures, RunRecord, now_utc
 from chart_binder.errors import INTERRUPTED, UsageError, counted, end_status
@@ -207,7 +207,7 @@ def _estimate(session: options.Session, paths: tuple[str, ...], run_options: Bat
         status = _FAILED
         output.print_error(path_text(str(path.problem)))
 
-    with progress(roots, is_quiet=session.quiet) as bar:
+    with Progress(roots, is_quiet=session.quiet) as bar:
 
         def on_album(files: int) -> None:
             tally.files = tally.worked = files
@@ -278,7 +278,7 @@ def _decide_files(
     is_drawn = not (session.as_json and sys.stdout.isatty())
     with (
         _report_file(report) as report_file,
-        progress(
+        Progress(
             () if run_options.only else roots, is_drawn=is_drawn, is_quiet=session.quiet
         ) as bar,
     ):
@@ -291,7 +291,7 @@ def _decide_files(
             bar.show(file.so_far)
 
         items = partial(library, roots, run_options)
-        result = _run(session, run_options, items, metrics, on_file, bar.show)
+        result = _run(session, run_options, items, metrics, on_file)
     starts_again = run_options.dry_run or (run_options.refresh and "-" in paths)
     what_next = f"the same command {'starts again' if starts_again else 'continues'}"
     show = output.print_notes if session.as_json else output.print_lines
@@ -330,7 +330,6 @@ def _run(
     items: Callable[["Store"], Items],
     metrics: "MetricsFile",
     on_file: Callable[["FileResult"], None],
-    while_waiting: Callable[[], None] = lambda: None,
 ) -> "BatchResult":
     def finish(file: "FileResult") -> None:
         on_file(file)
@@ -338,7 +337,6 @@ def _run(
         metrics.update(file)
 
     def is_to_stop() -> bool:
-        while_waiting()
         metrics.update()
         return stop.is_set()
 

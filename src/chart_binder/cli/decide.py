@@ -18,7 +18,7 @@ import msgspec
 
 from chart_binder.audio.find import AudioFile, UnreadablePath
 from chart_binder.cli import decision_text, options, output
-from chart_binder.cli.progress import Progress, progress
+from chart_binder.cli.progress import Progress
 from chart_binder.cli.run_events import LiveRun
 from chart_binder.config import (
     Config,
@@ -82,7 +82,7 @@ class _CasePrinter:
     extra_fields: Callable[[Case], dict[str, object]] = lambda _: {}
     printed: int = 0
     status: int = 0
-    bar: Progress = field(default_factory=Progress)
+    bar: Progress = field(default_factory=lambda: Progress(is_quiet=True))
 
     def show(self, path: str, case: Case) -> None:
         """Print one case under its path."""
@@ -227,7 +227,7 @@ def _decide_files(
         pipeline = with_store(pipeline, config, store, versions)
         is_quiet = session.quiet or session.shows_run or not (is_whole or sys.stderr.isatty())
         after_s = 0 if is_whole else 1
-        with progress([*map(Path, names)], is_quiet=is_quiet, after_s=after_s) as results.bar:
+        with Progress([*map(Path, names)], is_quiet=is_quiet, after_s=after_s) as results.bar:
             remaining = _named_files(names)
             for name, item in remaining:
                 if not (saves or isinstance(item, UnreadablePath)):

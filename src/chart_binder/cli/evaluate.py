@@ -10,7 +10,7 @@ import click
 from chart_binder.cli import options, output
 from chart_binder.cli.decide import live_pipeline
 from chart_binder.cli.decision_text import adjudication_lines
-from chart_binder.cli.progress import progress
+from chart_binder.cli.progress import Progress
 from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, UsageError, counted
 from chart_binder.files import path_text, read_file, read_lines
@@ -87,7 +87,7 @@ def _compare_years(session: options.Session, dates: str, pipeline: Pipeline) -> 
     rows = list(year_list.read_years(read_file(dates), path_text(dates)))
     with (
         session.open_store() as store,
-        progress(total=len(rows), noun="rows", is_quiet=session.quiet) as bar,
+        Progress(total=len(rows), noun="rows", is_quiet=session.quiet) as bar,
     ):
         tally = BatchTally()
 

@@ -13,7 +13,7 @@ from typing import NoReturn
 import click
 
 from chart_binder.cli import options, output
-from chart_binder.cli.progress import stages
+from chart_binder.cli.progress import Stages
 from chart_binder.errors import UsageError
 from chart_binder.musicbrainz.index.build import (
     LEAST_MEMORY_MB,
@@ -75,7 +75,7 @@ def build(
         _memory_mb(memory),
         jobs or os.cpu_count() or 1,
     )
-    with _interrupted_by_signals(), stages(is_quiet=session.quiet) as meter:
+    with _interrupted_by_signals(), Stages(is_quiet=session.quiet) as meter:
         summary = build_index(Path(dump), build_options, meter)
     _show(session, path, summary)
     if summary.absent:
@@ -109,7 +109,7 @@ def verify(session: options.Session, file: str | None) -> None:
     Exit status: 0 success, 1 it is damaged, or there is none, 130 interrupted.
     """
     path = _path(session, file)
-    with stages(is_quiet=session.quiet) as meter:
+    with Stages(is_quiet=session.quiet) as meter:
         summary = check_index(path, meter)
     _show(session, path, summary)
 

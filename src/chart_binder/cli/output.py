@@ -373,11 +373,11 @@ def duration(seconds: float) -> str:
     return f"{whole} s"
 
 
-def rate_text(per_second: float) -> str:
-    """Return a rate in the smallest unit that makes it at least 1: `1.5/s`, `12/min`, `3/h`."""
+def rate_text(per_second: float, noun: str = "") -> str:
+    """Return a rate, at least 1 in its unit of time: `1.5/s`, `12 files/min`, `3/h`."""
     units = ((size, unit) for size, unit in _RATE_UNITS if per_second * size >= 1)
     size, unit = next(units, _RATE_UNITS[-1])
-    return f"{per_second * size:,.{1 if unit == 's' else 0}f}/{unit}"
+    return f"{per_second * size:,.{1 if unit == 's' else 0}f}{noun and f' {noun}'}/{unit}"
 
 
 _LEVELS = {0: None, 1: logging.INFO, 2: logging.DEBUG}

@@ -17,7 +17,7 @@ import click
 
 from chart_binder.audio.find import AudioFile, UnreadablePath
 from chart_binder.cli import options, output, tag_text
-from chart_binder.cli.progress import Progress, progress
+from chart_binder.cli.progress import Progress
 from chart_binder.cli.terminal import stop_after_current
 from chart_binder.domain.records import DecisionRecord, WriteRecord, local_time, utc_text
 from chart_binder.domain.tag_policies import Policy
@@ -187,7 +187,7 @@ class TagResults:
     _needs_person: bool = False
     _undated: list[Path] = field(default_factory=list)
     """The files that are open in nothing but their year."""
-    _bar: Progress = field(default_factory=Progress)
+    _bar: Progress = field(default_factory=lambda: Progress(is_quiet=True))
 
     @property
     def words(self) -> tag_text.Words:
@@ -199,7 +199,7 @@ class TagResults:
         """Store how a run ended, also on an error, and print the results."""
         is_quiet = self.is_quiet or self.as_json
         try:
-            with progress(is_quiet=is_quiet, after_s=_PROGRESS_AFTER_S) as self._bar:
+            with Progress(is_quiet=is_quiet, after_s=_PROGRESS_AFTER_S) as self._bar:
                 yield
             is_cut = stop.is_set()  # read once: a signal may come while results are printed
             self.status = INTERRUPTED if is_cut else self.status
