@@ -43,7 +43,7 @@ def test_the_picture_is_what_lint_imports_checks() -> None:
     assert rows == picture()
 
 
-@pytest.mark.parametrize("heading", ["From file to tags", "From reply to step"])
+@pytest.mark.parametrize("heading", ["From file to tags", "From reply to fact"])
 def test_the_functions_of_a_walk_exist(heading: str) -> None:
     rows = re.findall(r"^\| `([\w.]+)`", section(heading), re.MULTILINE)
     assert len(rows) >= 4
