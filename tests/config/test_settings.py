@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from chart_binder.cli.config import with_values
 from chart_binder.config import Config
-from chart_binder.config.load import key_names, load_settings
+from chart_binder.config.load import KEYS, load_settings
 from chart_binder.errors import ConfigError, masked
 from corpus import rows
 
@@ -50,7 +50,7 @@ def test_every_key_of_the_shipped_file_has_its_description_above_it() -> None:
 SHUFFLED = "[llm.fetch]\nports = [80]\n[log]\n[llm]\nseed = 1\n[batch]\n[llm.searxng]\n"
 
 
-@pytest.mark.parametrize("key", tuple(key_names()))
+@pytest.mark.parametrize("key", tuple(KEYS))
 def test_every_key_can_be_set_in_any_file(key: str) -> None:
     shipped = SHIPPED.read_text()
     value = reduce(getitem, key.split("."), tomli.loads(shipped))
@@ -142,16 +142,6 @@ def test_an_error_names_the_line_of_the_key(tmp_path: Path, text: str, place: st
     with pytest.raises(ConfigError) as refusal:
         load(tmp_path, text)
     assert f"config.toml, {place}" in str(refusal.value)
-
-
-def test_a_repeated_table_or_key_is_reported_in_words_of_toml(tmp_path: Path) -> None:
-    text = SHIPPED.read_text() + "\n[llm.searxng]\nurl = 'http://127.0.0.1:8888'\n"
-    with pytest.raises(ConfigError) as refusal:
-        load(tmp_path, text)
-    assert "the table [llm.searxng] occurs twice (at line" in str(refusal.value)
-    assert "put the keys of the second into the first" in str(refusal.value)
-    with pytest.raises(ConfigError, match="a key occurs twice"):
-        load(tmp_path, "[llm]\nseed = 1\nseed = 2\n")
 
 
 SECRETS = rows(__file__, "secrets")

@@ -88,17 +88,13 @@ SHOWN = (
 )
 PASSED_OVER = {
     "CANON_OFFLINE": "1", "CANON_LLM__MODELL": "x", "CANON_LLM": "x", "CANON_TOKEN__A__B": "s3cret",
-    "CANON_LLM__SAMPLES": "3", "CANON_LLM__TOOLS__TELEPATHY": "true",
+    "CANON_LLM__SAMPLES": "3",
 }  # fmt: skip
 SAID_OF_THEM = (
-    "canon: CANON_OFFLINE is ignored: there is no key offline (did you mean"
-    " 'musicbrainz.offline'?)|"
-    "canon: CANON_LLM__MODELL is ignored: there is no key llm.modell (did you mean"
-    " 'model_id'?)|canon: CANON_LLM is ignored: there is no key llm (it is a section|"
-    "canon: CANON_TOKEN__A__B is ignored: |"
-    "canon: CANON_LLM__SAMPLES is ignored: there is no key llm.samples|"
-    "canon: CANON_LLM__TOOLS__TELEPATHY is ignored: there is no tool telepathy installed; there"
-    " are musicbrainz, "
+    "canon: CANON_OFFLINE is ignored: offline: unknown key (did you mean 'musicbrainz.offline'?)|"
+    "canon: CANON_LLM__MODELL is ignored: llm.modell: unknown key (did you mean 'llm.model_id'?)|"
+    "canon: CANON_LLM is ignored: llm is a table with the keys llm.enabled, |"
+    "canon: CANON_TOKEN__A__B is ignored: |canon: CANON_LLM__SAMPLES is ignored: llm.samples: "
 )
 UNKNOWN = (
     ("llm.provider", "telepathy", "installed are ollama, openai, replay"),
@@ -108,11 +104,10 @@ UNKNOWN = (
 # Files of a home, arguments, environment, exit status, what is said, and what is not.
 CONFIGURED: list[tuple[dict[str, str], str, dict[str, str], int, str, str]] = [
     ({OWN: SEED.format(7)}, "config show", SECRET, 0, SHOWN, "secret"),
-    *(({OWN: f"{mark}\n[llm]\nseed = 7\n"}, "config show", {}, 0, "llm.seed = 7", "canon.")
-      for mark in ("\ufeff[canon]", "canon = {}")),
+    ({OWN: "\ufeff[llm]\nseed = 7\n"}, "config show", {}, 0, "llm.seed = 7", ""),
     # A file in the current folder may be somebody else's, and is not read.
     *(({HERE: text}, "-v config show", {}, 0, "llm.seed = 0", "work")
-      for text in ("[canon]\n[llm]\nseed = 7\n", "a = [\n")),
+      for text in ("[llm]\nseed = 7\n", "a = [\n")),
     ({OWN: SEED.format(9), HERE: SEED.format(7)}, "config show", {}, 0, "llm.seed = 9", ""),
     ({}, "config path", {}, 0, "your own file|does not exist; `canon init`", ""),
     ({}, "config show", PASSED_OVER, 0, f"{SAID_OF_THEM}|llm.seed = 0", "s3cret"),

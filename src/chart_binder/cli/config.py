@@ -17,10 +17,10 @@ from chart_binder.cli import options, output
 from chart_binder.config import Config
 from chart_binder.config.load import (
     FILE_VARIABLE,
+    KEYS,
     PREFIX,
     Settings,
     dotted_keys,
-    key_names,
     load_settings,
     parse_file,
     read_file,
@@ -164,7 +164,7 @@ def _values(context: click.Context, _: object, prefix: str) -> list[str]:
 
 
 @config.command("set", context_settings={"ignore_unknown_options": True})  # for VALUE -1
-@click.argument("key", shell_complete=options.completed(key_names))
+@click.argument("key", shell_complete=options.completed(lambda: KEYS))
 @click.argument("value", shell_complete=_values)
 @options.flag("--dry-run", "Check the value and change nothing.")
 @options.pass_session
@@ -179,7 +179,7 @@ def set_key(session: options.Session, key: str, value: str, dry_run: bool) -> No
     """
     path = settings_path(session)
     text = text_of(path)
-    typed = read_value(key.split("."), value, "command line")
+    typed = read_value(key, value, "command line")
     if "\0" in "".join(map(str, typed if isinstance(typed, (list, tuple)) else [typed])):
         raise UsageError(f"{key}: a value cannot contain the character NUL")
     new = with_values(text, {key: typed}, path)
@@ -320,7 +320,7 @@ def _ask(key: str, default: Any) -> Any:
         if key == "llm.provider" and answer not in installed:
             raise click.UsageError(f"{answer!r} is not one of {', '.join(installed)}")
         try:
-            return read_value(key.split("."), answer, "")
+            return read_value(key, answer, "")
         except ConfigError as error:
             raise click.UsageError(str(error).partition(f"{key}: ")[2]) from error
 

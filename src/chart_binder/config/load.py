@@ -3,10 +3,10 @@
 import difflib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import platformdirs
 import tomli
@@ -21,8 +21,21 @@ PREFIX = "CANON_"
 FILE_VARIABLE = "CANON_CONFIG"
 _TABLE = re.compile(r"\s*\[{1,2}([^\[\]#]+)\]")
 _KEY = re.compile(r"\s*((?:[\w.\s-]|\"[^\"]*\"|'[^']*')+?)\s*=")
-_TABLE_TWICE = re.compile(r"Cannot declare \((.*)\) twice (\(.*\))")
+_TOOLS = "llm.tools"
+"""The section with a key for each installed tool, also for those of plug-ins."""
 Tree = dict[str, Any]
+
+
+def _fields(section: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    for name, field in section.model_fields.items():
+        if isinstance(field.default, BaseModel):
+            yield from _fields(type(field.default), f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", field
+
+
+KEYS: Mapping[str, FieldInfo] = dict(_fields(Config))
+"""Every key by its dotted name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +82,16 @@ def load_settings(
     if text is None:
         text = read_file(path) if has_file else ""
     tree, lines = parse_file(text, path)
-    variables = sorted(
-        name for name in environment if name.startswith(PREFIX) and name != FILE_VARIABLE
-    )
-    warnings = dict(_unknown_variables(variables))
     layers = [(str(path), tree)] if has_file else []
-    layers += [
-        (name, _from_text(name, environment[name])) for name in variables if name not in warnings
-    ]
-    layers += [("command line", _nested(key.split("."), value)) for key, value in flags.items()]
+    warnings = []
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name != FILE_VARIABLE:
+            key = name.removeprefix(PREFIX).lower().replace("__", ".")
+            if _is_key(key):
+                layers.append((name, _nested(key, read_value(key, environment[name], name))))
+            else:
+                warnings.append(f"{name} is ignored: {_unknown_text(key)}")
+    layers += [("command line", _nested(key, value)) for key, value in flags.items()]
     places = {key: f"{path}, line {line}" for key, line in lines.items()}
     origins: dict[str, str] = {}
     merged: Tree = {}
@@ -90,26 +104,7 @@ def load_settings(
     except ValidationError as error:
         source_file = path if has_file else None
         raise ConfigError(_error_texts(error, places | origins, source_file)) from error
-    return Settings(config, path if has_file else None, origins, tuple(warnings.values()))
-
-
-def _unknown_variables(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the variables that are not keys, each with a sentence that says so."""
-    for name in names:
-        keys = _keys_of(name)
-        key = ".".join(keys)
-        if _field(keys) or (_accepts_any_key(keys) and keys[-1] in _installed_tools()):
-            continue
-        reason = f"no key {key}{_suggestion(keys)}"
-        if _accepts_any_key(keys):
-            reason = f"no tool {keys[-1]} installed; there are {', '.join(_installed_tools())}"
-        yield name, f"{name} is ignored: there is {reason}"
-
-
-def _installed_tools() -> Sequence[str]:
-    from importlib.metadata import entry_points  # slow, and rarely needed
-
-    return sorted({point.name for point in entry_points(group="chart_binder.tools")})
+    return Settings(config, path if has_file else None, origins, tuple(warnings))
 
 
 def dotted_keys(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -138,19 +133,9 @@ def parse_file(text: str, path: Path) -> tuple[Tree, dict[str, int]]:
     Raises `ConfigError`.
     """
     try:
-        tree = tomli.loads(text)
+        return tomli.loads(text), _line_numbers(text)
     except tomli.TOMLDecodeError as error:
-        defect = str(error).replace("Cannot overwrite a value", "a key occurs twice")
-        if twice := _TABLE_TWICE.fullmatch(defect):  # tomli shows a Python tuple
-            table = ".".join(re.findall(r"'([^']*)'", twice[1]))
-            defect = (
-                f"the table [{table}] occurs twice {twice[2]}: put the keys of the second"
-                " into the first"
-            )
-        raise ConfigError(f"{path}: not TOML: {defect}") from error
-    if tree.get("canon") == {}:  # earlier versions had this table, without keys
-        del tree["canon"]
-    return tree, _line_numbers(text)
+        raise ConfigError(f"{path}: not TOML: {error}") from error
 
 
 def _line_numbers(text: str) -> dict[str, int]:
@@ -170,63 +155,35 @@ def _bare(key: str) -> str:
     return re.sub(r"[\s\"']", "", key)
 
 
-def _keys_of(name: str) -> list[str]:
-    """Return the key that a variable sets: `CANON_LLM__MODEL_ID` is `llm`, `model_id`."""
-    return name.removeprefix(PREFIX).lower().split("__")
+def _is_key(key: str) -> bool:
+    return key in KEYS or key.rpartition(".")[0] == _TOOLS
 
 
-def _from_text(name: str, text: str) -> Tree:
-    keys = _keys_of(name)
-    return _nested(keys, read_value(keys, text, name))
-
-
-def read_value(keys: Sequence[str], text: str, source: str) -> Any:
+def read_value(key: str, text: str, source: str) -> Any:
     """Return a text as a value of the key's type. Raises `ConfigError`, also for an unknown key."""
-    field = _field(keys)
-    kind: Any = bool  # the switch of a plug-in's tool
-    if field:
-        kind = Annotated[field.annotation, field]
-    elif not _accepts_any_key(keys):
-        raise ConfigError(_unknown_text(keys, source))
+    if not _is_key(key):
+        raise ConfigError(f"{source}: {_unknown_text(key)}")
+    field = KEYS.get(key)
+    kind: Any = Annotated[field.annotation, field] if field else bool  # the switch of a tool
     is_list = field is not None and get_origin(field.annotation) is tuple
     try:
         return TypeAdapter(kind).validate_python(
             _read_list(text) if is_list else text, strict=False
         )
     except ValidationError as error:
-        raise ConfigError(_error_texts(error, {}, source, tuple(keys))) from error
+        raise ConfigError(_error_texts(error, {}, source, tuple(key.split(".")))) from error
 
 
-def _unknown_text(keys: Sequence[str], source: object) -> str:
-    key = ".".join(keys)
-    if section := _section(keys):
-        names = ", ".join(section.model_fields)
-        return f"{source}: {key} is a table; its keys are {names}"
-    return f"{source}: {key}: unknown key{_keys_beside(keys)}"
-
-
-def _accepts_any_key(keys: Sequence[str]) -> bool:
-    """Return whether a key's section accepts further keys, as `[llm.tools]` does."""
-    section = _section(keys[:-1])
-    return section is not None and section.model_config.get("extra") == "allow"
-
-
-def _section(keys: Sequence[str]) -> type[BaseModel] | None:
-    """Return the section at a path of keys, if there is one."""
-    model: type[BaseModel] = Config
-    for key in keys:
-        field = model.model_fields.get(key)
-        if field is None or not _is_section(field.annotation):
-            return None
-        model = cast("type[BaseModel]", field.annotation)
-    return model
-
-
-def _field(keys: Sequence[str]) -> FieldInfo | None:
-    """Return the field at a path of keys, None for a section and for an unknown path."""
-    section = _section(keys[:-1])
-    field = section.model_fields.get(keys[-1]) if section else None
-    return None if field is None or _is_section(field.annotation) else field
+def _unknown_text(key: str) -> str:
+    """Return that there is no such key, with the keys of its table, or similar names."""
+    if in_table := [name for name in KEYS if name.startswith(f"{key}.")]:
+        return f"{key} is a table with the keys {', '.join(in_table)}"
+    names = [*KEYS, *{name.rpartition(".")[0]: name for name in KEYS}]
+    last = key.rpartition(".")[2]
+    similar = [name for name in names if name.rpartition(".")[2] == last]
+    similar = similar or difflib.get_close_matches(key, names, n=1)
+    hint = f"did you mean {' or '.join(map(repr, similar))}?"
+    return f"{key}: unknown key ({hint if similar else '`canon config show` lists all'})"
 
 
 def _read_list(text: str) -> list[str]:
@@ -239,9 +196,9 @@ def _read_list(text: str) -> list[str]:
     return [str(item).strip() for item in items if str(item).strip()]
 
 
-def _nested(keys: list[str], value: Any) -> Tree:
-    for key in reversed(keys):
-        value = {key: value}
+def _nested(key: str, value: Any) -> Tree:
+    for name in reversed(key.split(".")):
+        value = {name: value}
     return dict(value)
 
 
@@ -271,17 +228,16 @@ def _error_text(
     key = ".".join(path)
     keys = (".".join(path[:end]) for end in range(len(path), 0, -1))
     origin = next((origins[name] for name in keys if name in origins), None)
-    place = f"{origin or source or 'configuration'}: {key}"
-    if detail["type"] == "extra_forbidden":
-        return _unknown_text(path, origin or source or "configuration")
-    return f"{place}: {_defect(detail, path)}"
+    is_unknown = detail["type"] == "extra_forbidden"
+    problem = _unknown_text(key) if is_unknown else f"{key}: {_defect(detail, key)}"
+    return f"{origin or source or 'configuration'}: {problem}"
 
 
-def _defect(detail: ErrorDetails, path: tuple[str, ...]) -> str:
+def _defect(detail: ErrorDetails, key: str) -> str:
     """Return the problem of a key: its value, and what is allowed."""
     if detail["type"] == "value_error":
         return detail["msg"].removeprefix("Value error, ")
-    if detail["type"] == "string_pattern_mismatch" and (field := _field(path)):
+    if detail["type"] == "string_pattern_mismatch" and (field := KEYS.get(key)):
         allowed = f"{field.description} is allowed"
     else:
         kind, _, defect = detail["type"].partition("_")
@@ -306,7 +262,7 @@ def model_options(options: Mapping[str, Any]) -> LLMConfig:
         for detail in error.errors():
             path = tuple(map(str, detail["loc"]))
             name = f"{path[0]}: " if path else ""
-            texts.setdefault(name, f"{name}{_defect(detail, ('llm', *path))}")
+            texts.setdefault(name, f"{name}{_defect(detail, '.'.join(('llm', *path)))}")
         raise ConfigError("; ".join(texts.values())) from error
 
 
@@ -321,47 +277,10 @@ _ALLOWED = {
 """What is allowed, by the first word of pydantic's error type: `int_type`, `int_parsing`."""
 
 
-def _keys_beside(path: Sequence[str]) -> str:
-    """Return a suggestion for an unknown key, and the keys that are allowed in its section."""
-    section = _section(path[:-1])
-    names = ", ".join(section.model_fields) if section else ""
-    allowed = f"allowed here: {names}" if names else "see all keys: canon config show"
-    return f"{_suggestion(path)}; {allowed}"
-
-
-def _suggestion(path: Sequence[str]) -> str:
-    """Return a suggestion in brackets for an unknown key; empty if no key is similar."""
-    if section := _section(path):
-        key = ".".join((*path, next(iter(section.model_fields))))
-        return f" (it is a section: did you mean '{key}'?)"
-    section = _section(path[:-1])
-    close = difflib.get_close_matches(path[-1], section.model_fields, n=1) if section else []
-    elsewhere = [key for key in _all_keys(Config) if key.rpartition(".")[2] == path[-1]]
-    names = " or ".join(map(repr, elsewhere or close))
-    return f" (did you mean {names}?)" if names else ""
-
-
-def key_names() -> Iterator[str]:
-    """Yield the dotted name of every key."""
-    return (key for key in _all_keys(Config) if _field(key.split(".")))
-
-
 def values_of(key: str) -> tuple[str, ...]:
     """Return the values that a key may have, if there are few."""
-    field = _field(key.split("."))
+    field = KEYS.get(key)
     kind = field.annotation if field else None
     if kind is bool:
         return "true", "false"
     return get_args(kind) if get_origin(kind) is Literal else ()
-
-
-def _all_keys(model: Any, prefix: str = "") -> Iterator[str]:
-    """Yield the dotted names of all sections and keys."""
-    for name, field in model.model_fields.items():
-        yield f"{prefix}{name}"
-        if _is_section(field.annotation):
-            yield from _all_keys(field.annotation, f"{prefix}{name}.")
-
-
-def _is_section(model: Any) -> bool:
-    return isinstance(model, type) and issubclass(model, BaseModel)
