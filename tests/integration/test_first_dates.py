@@ -74,7 +74,11 @@ def test_a_date_by_a_person_holds_everywhere_until_it_is_removed(
     assert "by" not in before["first_release"]
     canon(
         "override", "set", song, "--first=7 October 1977", "--reason=the label", **alone
-    ).must_end(0, "first out    1977-10-07", "to be decided again", str(song))
+    ).must_end(0, "first out    1977-10-07", f"next: canon write {song}")
+    (listed,) = canon("ls", "year:1977", "certain:yes", "--output=json", **alone).lines
+    assert listed["first_release"]["date"] == "1977-10-07"
+    canon("playlist", "decade:1970s", **alone).must_end(0, str(song))
+    canon("playlist", "year:2004", **alone).must_end(1, "no file with a first release matches")
     canon("write", song, "--apply", **alone).must_end(0)
     assert original(song) == ["1977-10-07"]
     canon("drift", song, **alone).must_end(3, "because of: override")

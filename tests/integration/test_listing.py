@@ -91,6 +91,18 @@ def test_a_terminal_shows_a_list_that_fits_it(
         assert "`canon forget PATH` forgets it" in " ".join(" ".join(reason).split())
 
 
+def test_a_record_chosen_since_is_listed_once_it_is_decided_again(
+    canon: Canon, library: Path, home: Path, environment: dict[str, str], forked: Forking
+) -> None:
+    group = BUNDLES["open"]["recording_candidates"][0]["rg_candidates"][0]["mb_rg_id"]
+    choice = ("override", "set", library / "open.flac", f"--crg={group}")
+    canon(*choice, knowing=BUNDLES.values()).must_end(0)
+    for step in (f"next: canon decide {library}", "next: canon review"):
+        _, lines = run_on_terminal(["ls"], home / "work", environment, forked, columns=200)
+        assert lines[-1] == step
+        canon("decide", library, knowing=BUNDLES.values())
+
+
 def test_what_is_gone_or_no_audio_is_no_row(canon: Canon, library: Path, home: Path) -> None:
     cover = library / "cover.jpg"
     cover.write_bytes(b"no audio")

@@ -160,7 +160,9 @@ def _print_list(
     if any(row.is_gone for row in listed_rows):
         notes.append("gone: the file does not exist any more; `canon forget PATH` forgets it")
     output.print_notes(notes)
-    if counts.keys() & WAITING_STATES:
+    if outdated := next((row for row in listed_rows if row.is_outdated), None):
+        output.print_next(output.canon_call("decide", str(Path(outdated.path).parent)))
+    elif counts.keys() & WAITING_STATES:
         output.print_next("canon review")
     elif is_whole and not counts:
         output.print_next("canon decide FOLDER")
@@ -245,7 +247,7 @@ def audit(
         )
     skipped = output.SkippedRecords()
     with session.open_store() as store:
-        rows = listing.listing(store, parsed_query, skipped.decision)
+        rows = listing.listing(store, parsed_query, skipped.decision, as_decided=True)
         if asks or by or size:
             drawn = listing.sample(rows, size or _SAMPLE, seed, is_by_rule=by is not None)
         else:

@@ -173,8 +173,9 @@ def set_override(
     recording = subject.recording or _recording_of(subject, name)
     choice = overrides.PersonChoice(crg, rr, recording_mbid=recording, **answers)
     record, notes = _override_for(session, subject.bundle, choice, reason, yes=yes, force=force)
-    if _save(session, subject, record, notes, is_dry=is_dry) and Path(name).exists():
-        output.print_next(output.canon_call("decide", name))
+    has_to_decide = _save(session, subject, record, notes, is_dry=is_dry)
+    if Path(name).exists() and not is_dry:
+        output.print_next(output.canon_call("decide" if has_to_decide else "write", name))
 
 
 def _override_for(
@@ -243,7 +244,7 @@ def _save(
     lines += output.labelled_list("note", notes)
     fields = {"in_place_of": before, "notes": notes, "dry_run": is_dry}
     session.show(msgspec.to_builtins(new) | fields, lines)
-    return bool(to_decide) and not is_dry
+    return bool(to_decide)
 
 
 @override.command("list")

@@ -12,7 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
@@ -26,18 +26,20 @@ from chart_binder.domain.records import (
     UnreadDecision,
     now_utc,
 )
-from chart_binder.domain.verdict import QuestionKind
+from chart_binder.domain.verdict import OverrideRecord, QuestionKind
 from chart_binder.domain.vocabulary import fold
 from chart_binder.errors import DamagedRecordError, UsageError
 from chart_binder.files import path_text
 from chart_binder.jobs.decision import Cause, Decision, State, read_states, year_of
 from chart_binder.jobs.evaluate import CRG_RULES, RR_RULES
+from chart_binder.jobs.pipeline import is_to_decide_again, with_stated_date
 from chart_binder.jobs.stored_decisions import (
     is_below,
     path_bytes,
     path_from_bytes,
     read_decision,
     stored_artifact,
+    stored_bundle,
 )
 
 if TYPE_CHECKING:
@@ -51,13 +53,18 @@ _UNASKED = frozenset((NO_QUESTION,))
 
 @dataclass(frozen=True, slots=True)
 class ListedDecision:
-    """The current decision on a file, with the album, year and length in its tags."""
+    """The current decision on a file, with the album, year and length in its tags.
+
+    If it `is_outdated`, a person has said more than a date since, so the file is to be decided
+    again.
+    """
 
     record: DecisionRecord
     decision: Decision
     album: str | None = None
     year: int | None = None
     duration_s: int | None = None
+    is_outdated: bool = False
 
     @property
     def years_older(self) -> int | None:
@@ -111,17 +118,38 @@ def listed(record: DecisionRecord) -> ListedDecision:
 
 
 def listing(
-    store: "Store", query: "DecisionQuery", on_unread: "UnreadHandler"
+    store: "Store", query: "DecisionQuery", on_unread: "UnreadHandler", *, as_decided: bool = False
 ) -> Iterator[ListedDecision]:
-    """Yield the matching current decisions of all files, oldest first. Raises `StoreError`."""
+    """Yield the matching current decisions of all files, oldest first. Raises `StoreError`.
+
+    Unless they are to be listed `as_decided`, they have the dates that a person stated since.
+    """
+    overrides = {} if as_decided else store.overrides.all()
     for record in store.decisions.iterate(query.states, on_unread):
         try:
-            row = listed(record)
+            row = _with_stated_date(listed(record), store, overrides)
         except DamagedRecordError as error:
             on_unread(UnreadDecision(problem=str(error), path=record.path))
             continue
         if query.matches(row):
             yield row
+
+
+def _with_stated_date(
+    row: ListedDecision, store: "Store", overrides: Mapping[str, OverrideRecord]
+) -> ListedDecision:
+    """Return a decision with the date that a person stated since. Raises `StoreError`.
+
+    To be fast, it reads the evidence only if an override may be about the file.
+    """
+    record, decision = row.record, row.decision
+    is_other = record.recording_mbid is not None and record.recording_mbid not in overrides
+    bundle = None if is_other or not overrides else stored_bundle(store, record)
+    if bundle is None:
+        return row
+    override, decision = with_stated_date(decision, record, bundle, overrides)
+    is_outdated = override is not None and is_to_decide_again(decision, override)
+    return replace(row, decision=decision, is_outdated=is_outdated)
 
 
 def by_album(rows: Iterable[ListedDecision], most: int = 0) -> list[ListedDecision]:

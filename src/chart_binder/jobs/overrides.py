@@ -26,7 +26,7 @@ from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, Re
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.jobs.decision import State
 from chart_binder.jobs.named_records import release_ids, require_same_group
-from chart_binder.jobs.pipeline import override_for
+from chart_binder.jobs.pipeline import is_to_decide_again, override_for
 from chart_binder.jobs.review import (
     ReviewCase,
     override_removed,
@@ -266,13 +266,16 @@ def decisions_by_override(store: "Store", override: OverrideRecord) -> tuple[Dec
 
 
 def to_decide_again(store: "Store", override: OverrideRecord) -> Iterator[str]:
-    """Yield a remark that names the files whose decisions differ from a new override, if any do."""
-    has_more = override.first_date or override.same_as
-    records = store.verdicts.affected_by(override)
-    files = list_files(
-        record for record in records if has_more or record.crg_mbid != override.crg_mbid
-    )
-    if files:
+    """Yield a remark that names the files to decide again because of a new override, if any.
+
+    A date counts at once.
+    """
+    records = []
+    for record in store.verdicts.affected_by(override):
+        with suppress(DamagedRecordError):  # listing it reports the damage
+            if is_to_decide_again(read_decision(record), override):
+                records.append(record)
+    if files := list_files(records):
         yield f"{DECIDE_AGAIN}: {files}"
 
 

@@ -56,7 +56,7 @@ from chart_binder.jobs.stored_decisions import (
 )
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.rules.decide import decide
-from chart_binder.rules.first_release import year_case
+from chart_binder.rules.first_release import with_override, year_case
 from chart_binder.rules.recordings import sorted_recordings
 
 if TYPE_CHECKING:
@@ -472,6 +472,29 @@ def override_for(
     return max(
         matches, key=lambda override: (override.set_at_utc, override.recording_mbid), default=None
     )
+
+
+def with_stated_date(
+    decision: Decision,
+    record: DecisionRecord,
+    bundle: EvidenceBundle,
+    overrides: Mapping[str, OverrideRecord],
+) -> tuple[OverrideRecord | None, Decision]:
+    """Return the override for a decided file, and the decision with the first release it states."""
+    override = override_for(bundle, overrides, record)
+    if override is None:
+        return None, decision
+    first = with_override(decision.first_release, override, bundle)
+    return override, replace(decision, first_release=first)
+
+
+def is_to_decide_again(decision: Decision, override: OverrideRecord) -> bool:
+    """Return whether an override says more than a date, and the decision does not follow it."""
+    if decision.overruled_at == override.set_at_utc:
+        return False
+    is_of_group = decision.state is State.DECIDED and decision.crg_mbid == override.crg_mbid
+    is_chosen = override.crg_mbid is not None and not is_of_group
+    return is_chosen or bool(override.same_as or decision.overruled_at)
 
 
 def possible_recordings(bundle: EvidenceBundle) -> set[str]:

@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-import msgspec
-
 from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.field_table import written_keys
 from chart_binder.audio.fields import all_fields, item_texts, not_copied, with_fields
@@ -34,10 +32,9 @@ from chart_binder.errors import CanonError, DamagedRecordError, LookupFailedErro
 from chart_binder.files import absolute_path
 from chart_binder.jobs import journal, stored_decisions
 from chart_binder.jobs.decision import WAITING_STATES, Decision, State, advice_for
-from chart_binder.jobs.pipeline import override_for
+from chart_binder.jobs.pipeline import with_stated_date
 from chart_binder.jobs.stored_decisions import RecordsOfFiles
 from chart_binder.llm.result import why_not_written
-from chart_binder.rules.first_release import with_override
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
@@ -369,11 +366,9 @@ class TagPlanner:
         """Return the override for a file, and its decision with the first release it states."""
         may_apply = self.overrides and not decision.failure
         bundle = stored.bundle(path, record) if may_apply else None
-        override = override_for(bundle, self.overrides, record) if bundle else None
-        if bundle is None or override is None:
+        if bundle is None:
             return None, decision
-        first = with_override(decision.first_release, override, bundle)
-        return override, msgspec.structs.replace(decision, first_release=first)
+        return with_stated_date(decision, record, bundle, self.overrides)
 
 
 def _reason(

@@ -33,7 +33,7 @@ def library_routes(store: "Store") -> list[Route]:
 
 
 class _LibraryView:
-    """Answers requests of several threads; figures are held until the decisions change."""
+    """Answers requests of several threads; figures are held until a decision changes."""
 
     def __init__(self, store: "Store") -> None:
         self.store = store
@@ -42,7 +42,8 @@ class _LibraryView:
     def library(self, request: "Request") -> HTMLResponse:
         """Show the figures of the files that the query `q` matches."""
         query = _query(request)
-        figures, damaged = self._figures(query_text(query), self.store.decisions.state())
+        state = (self.store.decisions.state(), *self.store.overrides.all().values())
+        figures, damaged = self._figures(query_text(query), state)
         values = figure_values(figures, lambda figure: _address(figure.query))
         return _page("library.html", title="Library", damaged=damaged, **values)
 
