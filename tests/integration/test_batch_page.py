@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from chart_binder.config import BatchConfig
 from docs.pages import blocks, page
 from golden.bundles import golden, year_only_single
 from integration import compilation
@@ -18,7 +17,6 @@ from integration.compilation import TITLE, compilation_files
 from integration.conftest import Canon
 from integration.services import asking, file_of, flac
 from servers.musicbrainz import MusicBrainzStandIn
-from servers.prometheus import read_text
 
 NAME, PROGRAMS = "docs/batch.md", "docs/automation.md"
 PAGE = page(NAME) + page(PROGRAMS)
@@ -84,12 +82,6 @@ def test_every_command_of_the_page_prints_what_it_shows(canon: Canon, home: Path
     lines = alike(whole)
     places = [lines.index(line) for line in shown("show") if line != "..."]
     assert places == sorted(places)
-    assert (home / "work" / "report.jsonl").read_text().count("\n") == 11
-
-
-def test_the_limits_of_the_page_are_the_defaults() -> None:
-    rows = dict(re.findall(r"^\| `(\w*jobs)`[^|]*\| (\d+) \|", PAGE, re.MULTILINE))
-    assert {name: int(count) for name, count in rows.items()} == BatchConfig().model_dump()
 
 
 def test_pipelines_are_answered(
@@ -153,10 +145,3 @@ def test_the_line_for_cron_decides(music: Path, home: Path, bare: dict[str, str]
     assert done.returncode == 3, said  # one file is known to nobody
     assert "decided        2\n" in said
     assert "Traceback" not in said
-
-
-def test_every_metric_is_on_the_page(canon: Canon, music: Path) -> None:
-    canon("batch", music, knowing=BUNDLES)
-    families = read_text(canon("runs", "show", "--metrics", "prometheus").out)
-    told = set(re.findall(r"`(canon_batch_\w+)`", PAGE.partition("| metric |")[2]))
-    assert told == families.keys()
