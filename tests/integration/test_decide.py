@@ -143,7 +143,13 @@ def test_an_open_case_names_the_missing_facts(canon: Canon, open_bundle: Path) -
     assert (line["crg_rule"], line["rr_rule"]) == ("CRG:INDETERMINATE", "RR:INDETERMINATE")
     assert "1975" in line["missing_facts"][0]
     assert [one["text"] for one in line["questions"]] == line["missing_facts"]
-    assert list(line["questions"][0]) == ["kind", "text", "about", "possibilities"]
+    assert list(line["questions"][0]) == [
+        "kind",
+        "text",
+        "about",
+        "possibilities",
+        "without_answers",
+    ]
     assert "llm.enabled" in line["hint"]
     assert line["missing_facts"][0].split()[0] in text.out
 

@@ -38,7 +38,6 @@ from chart_binder.jobs.wording import (
     facts_by_claim,
     first_release_text,
     musicbrainz_page,
-    question_text,
     shown_checks,
 )
 from chart_binder.llm.result import AdjudicationResult, Fact
@@ -152,7 +151,7 @@ def missing_facts(decision: Decision) -> Sequence[str]:
 def _questions(case: Case) -> Iterator[str]:
     label, names = "missing", entity_names(case.bundle)
     for question in case.decision.questions:
-        text = question_text(question)
+        text = question.brief
         if question.kind != "missing_original":  # its text begins with the name of its kind
             text = f"[{question.kind.replace('_', ' ')}] {text}"
         yield from labelled(label, text)

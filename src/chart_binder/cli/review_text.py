@@ -41,7 +41,6 @@ from chart_binder.jobs.wording import (
     NO_GROUP,
     entity_names,
     musicbrainz_page,
-    question_text,
 )
 
 _MAX_COUNTRIES = 2
@@ -239,7 +238,7 @@ def case_lines(
     for part in case_parts(case, verdict, config, head, lapsed=lapsed, whole=whole):
         yield from part.lines
     if whole and isinstance(verdict, Open):
-        yield from labelled_list("missing", map(question_text, verdict.questions[1:]))
+        yield from labelled_list("missing", (question.brief for question in verdict.questions[1:]))
     if whole and case.result:
         yield from labelled("model", case.result.model_id)
         for label, text in outcome_rows(case.result, case.bundle):

@@ -65,12 +65,19 @@ class Question(msgspec.Struct, frozen=True):
     """A question that would settle an open case, or a part of it; `about` has its subjects' ids.
 
     `possibilities` is empty if the answers cannot be listed, or if none of them settles the case.
+    If the text also says what the answers lead to, `without_answers` is the question alone.
     """
 
     kind: QuestionKind
     text: str
     about: tuple[str, ...] = ()
     possibilities: tuple[Possibility, ...] = ()
+    without_answers: str = ""
+
+    @property
+    def brief(self) -> str:
+        """The text, without the answers if the possibilities list them."""
+        return (self.possibilities and self.without_answers) or self.text
 
 
 class Open(msgspec.Struct, frozen=True, tag="open"):

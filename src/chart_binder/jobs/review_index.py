@@ -18,7 +18,6 @@ from chart_binder.files import path_text
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.review import review_case
 from chart_binder.jobs.stored_decisions import path_from_bytes, read_decision, stored_artifact
-from chart_binder.jobs.wording import question_text
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
@@ -273,7 +272,7 @@ def _need(decision: Decision, reason: str) -> str:
     """Return in a sentence why a case waits, without a look at its evidence."""
     if reason in (YEAR, "lapsed"):
         return REASONS[reason]
-    question = question_text(decision.questions[0]) if decision.questions else None
+    question = decision.questions[0].brief if decision.questions else None
     return decision.failure or question or decision.rationale or REASONS[reason]
 
 

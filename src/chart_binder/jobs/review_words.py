@@ -10,7 +10,7 @@ from chart_binder.jobs.decision import State, advice_for
 from chart_binder.jobs.named_records import NAME_DATE
 from chart_binder.jobs.overrides import DATE_HINT, DECIDE_AGAIN, RELEASE_HINT
 from chart_binder.jobs.review import ReviewCase, asked_briefly, missing_sources
-from chart_binder.jobs.wording import musicbrainz_page, question_text
+from chart_binder.jobs.wording import musicbrainz_page
 
 KEYS = "123456789"
 """The keys of the first candidates, in order."""
@@ -88,7 +88,7 @@ def _need_by_rules(case: ReviewCase, verdict: Verdict | None) -> str:
     if isinstance(verdict, Decided):
         return f"the rules decide it now ({verdict.because}): run `canon decide`"
     if isinstance(verdict, Open) and verdict.questions:
-        return question_text(verdict.questions[0])
+        return verdict.questions[0].brief
     return case.decision.rationale or case.problem or "say what is right"
 
 

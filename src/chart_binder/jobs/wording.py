@@ -1,18 +1,15 @@
 """The words for decisions that the terminal and the pages share."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
-from chart_binder.domain.verdict import FirstRelease, Question, SaidBy
+from chart_binder.domain.verdict import FirstRelease, SaidBy
 from chart_binder.domain.vocabulary import MBID, bare_id
 from chart_binder.llm.result import AdjudicationResult, Check, Fact
 
 SITE = "https://musicbrainz.org"
 UNTITLED = "(title unknown)"
 NO_GROUP = "a release group the evidence lacks"
-_ANSWERS_TOLD = re.compile(r"(?<=[0-9])\? Before: .*; on that day or later: .*")
-"""The answers in the text of a question, which are printed on their own lines."""
 NO_ALBUM = "no album"
 
 
@@ -66,11 +63,6 @@ def first_release_text(first: FirstRelease) -> str:
     through = ", through a sibling recording" if first.via_sibling else ""
     source = ", as a person says" if first.by is SaidBy.PERSON else ""
     return f"{first.date}{earlier}{f' ({place})' if place else ''}{through}{source}"
-
-
-def question_text(question: Question) -> str:
-    """Return a question as a sentence without its answers."""
-    return _ANSWERS_TOLD.sub("?", question.text) if question.possibilities else question.text
 
 
 def shown_checks(result: AdjudicationResult) -> Sequence[Check]:

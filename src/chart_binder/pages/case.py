@@ -95,7 +95,7 @@ def _question(case: ReviewCase, verdict: Verdict | None) -> str | None:
     """Return the first open question about the record in a sentence, if there is one."""
     is_about_record = not (case.damage or case.decision.failure or case.proposes_only_date)
     if is_about_record and isinstance(verdict, Open) and verdict.questions:
-        return wording.question_text(verdict.questions[0])
+        return verdict.questions[0].brief
     return None
 
 

@@ -314,11 +314,9 @@ def _ask_side(
     names: dict[str, str] = {rival.id: rival.name for rival in close}
     earlier, later = (names[next(iter(answer))] for answer in answers)
     day = date.fromordinal(changes[1][0])
-    text = (
-        f"{_doubtful_date(candidate)}: before or after {day}? Before: {earlier};"
-        f" on that day or later: {later}"
-    )
-    return DraftQuestion("date", text, (candidate.id,), _answers(candidate, changes))
+    question = f"{_doubtful_date(candidate)}: before or after {day}?"
+    text = f"{question} Before: {earlier}; on that day or later: {later}"
+    return DraftQuestion("date", text, (candidate.id,), _answers(candidate, changes), question)
 
 
 def _ask_day(candidate: Candidate, changes: Sequence[_Change] = ()) -> DraftQuestion:

@@ -43,6 +43,7 @@ class DraftQuestion(msgspec.Struct, frozen=True, eq=False, gc=False):
     text: str
     about: tuple[str, ...] = ()
     answers: Sequence[Answer] = ()
+    without_answers: str = ""
 
 
 class Undecided(msgspec.Struct, frozen=True, eq=False):
@@ -67,7 +68,9 @@ def questions_of(
             possibilities.append(Possibility(answer, first if is_settled else None))
         settles = any(possibility.crg for possibility in possibilities)
         answers = tuple(possibilities) if settles else ()
-        questions.append(Question(draft.kind, draft.text, draft.about, answers))
+        questions.append(
+            Question(draft.kind, draft.text, draft.about, answers, draft.without_answers)
+        )
     return tuple(questions)
 
 
