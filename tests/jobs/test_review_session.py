@@ -1,6 +1,7 @@
 """A review of many cases: what the person is asked, and what is refused or taken back."""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,7 +11,7 @@ from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
 from chart_binder.domain.records import now_utc
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import EntityKind, RecordingId
-from chart_binder.errors import CanonError
+from chart_binder.errors import CanonError, StoreError
 from chart_binder.jobs.choices import Lookups
 from chart_binder.jobs.named_records import NamedRecord
 from chart_binder.jobs.overrides import ContradictionError, SeveralRecordingsError
@@ -23,6 +24,7 @@ from chart_binder.jobs.review_session import (
     VerdictAction,
 )
 from chart_binder.store import Store
+from chart_binder.store.reviews import SavedVerdicts
 from jobs.test_review import OTHER, RECORDING, Put, proposing, put, with_recordings
 
 __all__ = ["put"]
@@ -102,6 +104,29 @@ def test_what_cannot_be_accepted_is_left_when_many_are(session: ReviewSession, p
     session.is_ending = True
     result, problems = session.accept_all([cases[0]])
     assert (result.saved, problems) == ((), {cases[0]: "the server was stopped"})
+
+
+def test_many_verdicts_are_saved_and_taken_back_in_one_transaction(
+    session: ReviewSession, put: Put, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = [put(name, proposing(with_recordings(recording))).record.id
+             for name, recording in (("a", RECORDING), ("b", SECOND))]  # fmt: skip
+    save = session.store.verdicts.save
+
+    def save_one(*arguments: Any, **options: Any) -> SavedVerdicts:
+        if session.store.verdicts.newest(1):
+            raise StoreError("the disk is full")
+        return save(*arguments, **options)
+
+    monkeypatch.setattr(session.store.verdicts, "save", save_one)
+    with pytest.raises(StoreError, match="full"):
+        session.accept_all(cases)
+    monkeypatch.undo()
+    assert (session.store.verdicts.newest(1), session.store.overrides.all()) == ((), {})
+    session.accept_all(cases)
+    assert len(session.store.verdicts.newest(3)) == 2
+    session.undo()
+    assert (session.store.verdicts.newest(1), session.store.overrides.all()) == ((), {})
 
 
 def test_the_index_follows_the_store_and_keeps_the_places_of_settled_cases(

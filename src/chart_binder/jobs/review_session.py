@@ -2,10 +2,10 @@
 
 import re
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -36,6 +36,8 @@ NO_EVIDENCE = (
     " artist and title, into the file's tags, then decide it again (canon decide)"
 )
 _ADDRESS = re.compile(r"\S*musicbrainz\.org/([a-z-]+)/\S+", re.IGNORECASE)
+_TOGETHER = 100
+T = TypeVar("T")
 _LABEL = re.compile(r"C\d+(\.R\d+)?")
 
 
@@ -240,26 +242,34 @@ class ReviewSession:
         """Accept the proposals of cases that wait; return the others' problems by their ids."""
         accepted: dict[str, VerdictResult] = {}
         problems: dict[str, str] = {}
-        desk, verdict = self._desk(is_sure=False), PersonVerdict(VerdictAction.ACCEPT)
         with self._lock:
             try:
-                for decision_id in ids:
-                    if self.is_ending:
-                        problems[decision_id] = "the server was stopped"
-                        continue
-                    try:
-                        case = self._waiting_case(decision_id)
-                        accepted[decision_id] = desk.give(case, verdict)[1]
-                    except StoreError:
-                        raise
-                    except CanonError as error:
-                        problems[decision_id] = str(error)
+                for some_ids in _in_parts(ids):
+                    with self.store.together():
+                        accepted_here = self._accept(some_ids, problems)
+                    accepted |= accepted_here
             finally:  # what was saved before the store failed can be taken back
                 saved = tuple(ruled.saved for ruled in accepted.values())
                 files = sum(ruled.files for ruled in accepted.values())
                 result = SessionVerdict(f"accepted together: {len(accepted)}", files, saved)
                 self._remember([*accepted], result)
         return result, problems
+
+    def _accept(self, ids: Iterable[str], problems: dict[str, str]) -> dict[str, VerdictResult]:
+        """Accept proposals, and note the problems of those that cannot be accepted."""
+        accepted: dict[str, VerdictResult] = {}
+        desk, verdict = self._desk(is_sure=False), PersonVerdict(VerdictAction.ACCEPT)
+        for decision_id in ids:
+            try:
+                if self.is_ending:
+                    raise CanonError("the server was stopped")  # noqa: TRY301
+                case = self._waiting_case(decision_id)
+                accepted[decision_id] = desk.give(case, verdict)[1]
+            except StoreError:
+                raise
+            except CanonError as error:
+                problems[decision_id] = str(error)
+        return accepted
 
     def undo(self, decision_id: str | None = None) -> tuple[str, SessionVerdict]:
         """Take back the verdict on a decision, or the last one; return the decision's id, too.
@@ -271,7 +281,10 @@ class ReviewSession:
             if newest is None:
                 raise CanonError("there is no verdict of this session to take back")
             verdict = self.done.get(newest) or self._earlier_verdict(newest)
-            taken_back = [*map(self.store.verdicts.take_back, reversed(verdict.saved))]
+            taken_back: list[bool] = []
+            for some in _in_parts(verdict.saved[::-1]):
+                with self.store.together():
+                    taken_back += map(self.store.verdicts.take_back, some)
             self.done = {id_: earlier for id_, earlier in self.done.items() if earlier != verdict}
         if not all(taken_back):
             changed = f"{taken_back.count(False)} of {counted(len(taken_back), 'verdict')}"
@@ -283,7 +296,7 @@ class ReviewSession:
         return VerdictDesk(self.store, self.config.rules, self.lookups, confirm)
 
     def _waiting_case(self, decision_id: str) -> ReviewCase:
-        case = self.case(decision_id)
+        case = self.case(decision_id, files=1)  # they are counted with the verdict
         if not self.waits(case):
             raise SettledMeanwhileError(*why_settled(self.store, case))
         return case
@@ -299,6 +312,11 @@ class ReviewSession:
             raise CanonError("there is no verdict on this case to take back")
         saved = self.store.verdicts.saved_with(verdict)
         return SessionVerdict(verdict.verdict, len(saved.verdicts), (saved,))
+
+
+def _in_parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Yield items in parts, each for a transaction that keeps other programs waiting briefly."""
+    return (items[start : start + _TOGETHER] for start in range(0, len(items), _TOGETHER))
 
 
 def _trust(records: Sequence[NamedRecord], problem: str | None) -> None:

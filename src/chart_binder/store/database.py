@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from threading import Lock
+from threading import Lock, local
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -85,18 +85,34 @@ class Database:
     patience_s: float = 0.0
     lock: str = ""
     turn: AbstractContextManager[object] = field(default_factory=nullcontext)
+    _shared: local = field(default_factory=local)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """Begin a transaction that sees one state of the store and changes nothing."""
+        if shared := getattr(self._shared, "connection", None):
+            yield shared
+            return
         with translated(self.name, self.error_text), self.readers.connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """Begin a transaction; commit it if the block succeeds, else roll it back."""
+        if shared := getattr(self._shared, "connection", None):
+            yield shared
+            return
         with self.turn, translated(self.name, self.error_text), self.writers.begin() as connection:
             yield connection
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Make one transaction of all that this thread reads and writes in the block."""
+        with self.writing() as self._shared.connection:
+            try:
+                yield
+            finally:
+                del self._shared.connection
 
     def rows(
         self, statement: sa.Executable, parameters: _Parameters = None

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ class Overrides(StorePart):
     def put(self, override: OverrideRecord) -> None:
         """Save an override, replacing an earlier one for the same recording."""
         with self._database.writing() as connection:
-            put_override(connection, override)
+            remove_override(connection, override.recording_mbid)
+            _insert_override(connection, override)
 
     def rename(self, old: OverrideRecord, new: OverrideRecord) -> None:
         """Replace an override, and the ids in the verdicts that were saved with it.
@@ -44,7 +46,8 @@ class Overrides(StorePart):
             connection.execute(sa.update(verdicts).where(_saved_with(old)).values(ids))
             stored = overrides.c.recording_mbid == old.recording_mbid
             connection.execute(sa.delete(overrides).where(stored))
-            put_override(connection, new)
+            remove_override(connection, new.recording_mbid)
+            _insert_override(connection, new)
 
     def all(self) -> Mapping[str, OverrideRecord]:
         """Return every override, by recording."""
@@ -63,9 +66,7 @@ class Overrides(StorePart):
             remove_override(connection, recording)
 
 
-def put_override(connection: sa.Connection, override: OverrideRecord) -> None:
-    """Save an override in an open transaction."""
-    remove_override(connection, override.recording_mbid)
+def _insert_override(connection: sa.Connection, override: OverrideRecord) -> None:
     row = msgspec.structs.asdict(override)
     insertion = insert_into(connection, overrides)
     replacing = insertion.on_conflict_do_update(  # another process may be saving one
@@ -141,7 +142,8 @@ class ReviewQueue(StorePart):
     ) -> tuple[DecisionRecord, ...]:
         """Return the waiting decisions from this evidence that can be read, the oldest first."""
         number = sa.select(decisions.c.seq).where(decisions.c.evidence_hash == evidence_hash)
-        query = sa.select(decisions).where(decisions.c.seq.in_(number), _waits(states))
+        is_waiting = _waits(frozenset(states))
+        query = sa.select(decisions).where(decisions.c.seq.in_(number), is_waiting)
         rows = self._database.rows(query.order_by(decisions.c.seq))
         return tuple(readable(self._database, rows))
 
@@ -154,7 +156,8 @@ class ReviewQueue(StorePart):
 
     def has(self, decision: str, states: Collection[str]) -> bool:
         """Return whether a decision waits."""
-        query = sa.select(decisions.c.id).where(decisions.c.id == decision, _waits(states))
+        is_waiting = _waits(frozenset(states))
+        query = sa.select(decisions.c.id).where(decisions.c.id == decision, is_waiting)
         return bool(self._database.rows(query))
 
     def _rows_of_cases(
@@ -167,7 +170,9 @@ class ReviewQueue(StorePart):
         conditions = [sa.or_(*(is_under(decisions, path) for path in under))] if under else []
         of_evidence = sa.func.coalesce(decisions.c.evidence_hash, decisions.c.id)
         groups = sa.select(number.label("number"), files.label("files"), newest.label("newest"))
-        grouped = groups.where(_waits(states), *conditions).group_by(of_evidence).subquery()
+        grouped = (
+            groups.where(_waits(frozenset(states)), *conditions).group_by(of_evidence).subquery()
+        )
         shown_decisions = decisions.alias("shown")
         query = sa.select(shown_decisions.c.seq, grouped.c.files, shown_decisions.c.path).join(
             grouped, shown_decisions.c.seq == grouped.c.number
@@ -185,7 +190,8 @@ class ReviewQueue(StorePart):
         return sorted(cases, key=lambda case: case[0])
 
 
-def _waits(states: Collection[str]) -> sa.ColumnElement[bool]:
+@cache  # SQLAlchemy takes longer to build it than SQLite to execute it
+def _waits(states: frozenset[str]) -> sa.ColumnElement[bool]:
     """Match decisions that wait; `ReviewQueue` says which do."""
     of_recording = sa.select(overrides.c.recording_mbid).where(
         overrides.c.recording_mbid == decisions.c.recording_mbid
@@ -266,11 +272,12 @@ class Verdicts(StorePart):
                 for earlier in before
                 for row in connection.execute(_verdicts_with(earlier))
             )
-            for recording in () if is_dry else recordings:
-                remove_override(connection, recording)
-            if override and not is_dry:
-                put_override(connection, override)
-            _put(connection, () if is_dry else records)
+            if not is_dry:
+                for earlier in before:
+                    remove_override(connection, earlier.recording_mbid)
+                if override:
+                    _insert_override(connection, override)
+                _put(connection, records)
         return SavedVerdicts(tuple(records), override, before, verdicts_before)
 
     def take_back(self, saved: SavedVerdicts) -> bool:
@@ -293,10 +300,9 @@ class Verdicts(StorePart):
                     verdicts.c.verdict == verdict.verdict.value,
                 )
                 connection.execute(sa.delete(verdicts).where(*same))
-            if saved.override:
-                remove_override(connection, saved.override.recording_mbid)
+            connection.execute(sa.delete(overrides).where(overrides.c.recording_mbid.in_(expected)))
             for override in saved.before:
-                put_override(connection, override)
+                _insert_override(connection, override)
             _put(connection, saved.verdicts_before)
         return True
 
