@@ -164,6 +164,24 @@ def test_a_date_of_an_earlier_decision_is_replaced(canon: Canon, song: Path, hom
     assert tags_of(song)["originaldate"] == ["1975-10-31"]
 
 
+@pytest.mark.parametrize("key", ["originaldate", "date"])
+def test_an_earlier_year_of_the_file_waits_for_a_person(canon: Canon, song: Path, key: str) -> None:
+    audio = FLAC(song)
+    audio[key] = ["1969"]
+    audio.save()
+    ran = canon("write", song, "--apply").must_end(
+        3, "without a new date: its own date is before the first release that is listed",
+        "date 1969 stays: it is before 1975-10-31", f"canon override set {song} --first DATE",
+    )  # fmt: skip
+    assert "--best-known" not in ran.err
+    assert tags_of(song).get("originaldate", ["1969"]) == ["1969"]
+    canon("review").must_end(3, "not written, 1 file: its own date is before", str(song))
+    canon("override", "set", song, "--first=1975-10-31", knowing=[BUNDLE]).must_end(0)
+    canon("write", song, "--apply").must_end(0, "1 file written")
+    assert tags_of(song)["originaldate"] == ["1975-10-31"]
+    canon("review").must_end(0)
+
+
 def test_a_decision_without_evidence_is_not_written(canon: Canon, song: Path, home: Path) -> None:
     in_store(home, "DELETE FROM evidence")
     (line,) = canon("write", song, "--output=json").must_end(3).lines

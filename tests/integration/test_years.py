@@ -281,7 +281,7 @@ def test_the_best_known_year_is_written_with_its_mark_and_undone(canon: Canon, h
         canon("decide", earlier, **asking(mb) | ALONE).must_end(0)
     canon("write", earlier, "--best-known", "--apply").must_end(
         3, "the earliest known year, 1981, is not before its own",
-        f"next: canon override set {earlier} --first YEAR",
+        f"next: canon override set {earlier} --first DATE",
     )  # fmt: skip
 
 

@@ -186,7 +186,8 @@ class TagResults:
     _is_in_review: bool = False
     _needs_person: bool = False
     _undated: list[Path] = field(default_factory=list)
-    """The files that are open in nothing but their year."""
+    """The files that are open in nothing but their date."""
+    _is_year_open: bool = False
     _bar: Progress = field(default_factory=lambda: Progress(is_quiet=True))
 
     @property
@@ -251,10 +252,9 @@ class TagResults:
         if self._is_undecided:
             return output.canon_call("decide", *self.paths)
         if self._undated and not self._is_in_review and self.status == _WAITS:
-            call = options.same_call(added=_BEST_KNOWN)
-            if _BEST_KNOWN not in options.command_line():
-                return call
-            return output.canon_call("override", "set", str(self._undated[0]), "--first", "YEAR")
+            if self._is_year_open and _BEST_KNOWN not in options.command_line():
+                return options.same_call(added=_BEST_KNOWN)
+            return output.canon_call("override", "set", str(self._undated[0]), "--first", "DATE")
         return "canon review" if self.status == _WAITS and self._needs_person else ""
 
     def show(self, report: WriteReport) -> None:
@@ -264,7 +264,10 @@ class TagResults:
         self._has_kept |= bool(report.kept_keys)
         self._is_undecided |= isinstance(report.why, NeedsDecision) or report.is_failed
         self._is_in_review |= report.in_review
-        self._undated += [report.path] if report.withheld and not report.in_review else []
+        if report.withheld and not report.in_review:
+            self._undated.append(report.path)
+            track = report.plan.draft.track if report.plan else None
+            self._is_year_open |= track is None or track.certain_date is None
         self._bar.show(BatchTally(files=(done := self.counts.total()), worked=done))
         waiting = _WAITS if report.waits else 0
         file_status = output.worst(waiting, _WRITE_STATUS.get(report.status, 0))

@@ -12,7 +12,7 @@ from operator import attrgetter
 from chart_binder.domain.dates import UNKNOWN, PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, ReleaseGroup
 from chart_binder.domain.tags import Fields, ReleaseTrack, Texts, WholeRelease
-from chart_binder.domain.verdict import FirstRelease
+from chart_binder.domain.verdict import FirstRelease, SaidBy
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS, fold, non_blank
 
 
@@ -74,6 +74,11 @@ _CUT = (
     "the original date is cut to the precision of the date, because Navidrome before 0.55 would"
     " split the album; --in-parts writes it whole"
 )
+_EARLIER = (
+    "its own date is before the first release that is listed; say which is right with"
+    " `canon override set FILE --first DATE`"
+)
+_IS_BEFORE = "{} {} stays: it is before {}, the first release"
 _ORIGINAL_DATES = ("original_date", "original_year")
 _MARK = "note_uncertain_date"
 _UNCERTAIN = "the year is the best that is known, and not certain: {best}"
@@ -113,6 +118,11 @@ class DecidedTrack:
         if not until:
             return PartialDate.parse(since)
         return PartialDate.parse(since[:4]) if since[:4] == until[:4] else None
+
+    @property
+    def is_dated_by_person(self) -> bool:
+        """Whether a person stated the date of the first release, or confirmed it."""
+        return self.first is not None and self.first.by is SaidBy.PERSON
 
     @property
     def group(self) -> ReleaseGroup | None:
@@ -160,8 +170,8 @@ class AlbumDates:
 def dates(track: DecidedTrack, current: Fields, album: AlbumDates) -> WantedFields:
     """Return the fields that date a track by its first release, and none that names a release.
 
-    It replaces a later or a replaceable date in the tags; an earlier date stays, with a note.
-    Without a certain year, the dates stay.
+    A later or a replaceable date in the tags is replaced. If the tags have an earlier year, or the
+    year is not certain, the dates stay; a person's date replaces any.
     """
     fields = _with_every_policy(track, current)
     first, date = track.certain_date, current.get("date", ())
@@ -171,11 +181,17 @@ def dates(track: DecidedTrack, current: Fields, album: AlbumDates) -> WantedFiel
     text = first.text
     if album.no_finer_than_date and date and text.startswith(date[0]):
         text = date[0]
-    notes = []
+    notes: list[str] = []
+    withheld = None
     old = _earliest(*(current.get(name, ()) for name in _ORIGINAL_DATES))
-    match _comparison(old, first, is_replaceable=old.text in album.replaceable):
+    is_by_person = track.is_dated_by_person
+    is_replaceable = is_by_person or old.text in album.replaceable
+    released = _parsed(date[0]) if date else UNKNOWN
+    is_dated_before = released.text not in album.replaceable and not is_by_person
+    match _comparison(old, first, is_replaceable=is_replaceable):
         case "earlier":
-            notes.append(f"original date {old} stays: it is before {first}, the first release")
+            notes.append(_IS_BEFORE.format("original date", old, first))
+            withheld = _EARLIER if old.text[:4] < text[:4] else None
         case "same or finer":  # of one of the fields
             whole = {"original_date": text, "original_year": text[:4]}
             corrections = {
@@ -184,19 +200,19 @@ def dates(track: DecidedTrack, current: Fields, album: AlbumDates) -> WantedFiel
                 if _contradicts(current.get(name), first)
             }
             fields |= {name: (value,) for name, value in corrections.items()}
+        case _ if is_dated_before and "" < released.text[:4] < text[:4]:
+            notes.append(_IS_BEFORE.format("date", released, first))
+            withheld = _EARLIER
         case _:
             fields |= {"original_date": (text,), "original_year": (text[:4],)}
             if text != first.text and current.get("original_date") != (text,):
                 notes.append(_CUT)
-    released = _parsed(date[0]) if date else UNKNOWN
-    if released.is_known and released.last < first.first and not album.also_date:
-        notes.append(f"the file's own date {released} is before {first}: one of them is wrong")
     if _unreadable(_ORIGINAL_DATES, current):
         fields = {name: texts for name, texts in fields.items() if name not in _ORIGINAL_DATES}
         notes = _unreadable_notes("original date", _ORIGINAL_DATES, current)
-    if album.also_date:
-        fields |= _first_as_date(first, text, current, notes)
-    return WantedFields(fields, tuple(notes))
+    if album.also_date and not withheld:
+        fields |= _first_as_date(first, text, current, notes, is_replaceable=is_by_person)
+    return WantedFields(fields, tuple(notes), withheld)
 
 
 def _undated(
@@ -226,7 +242,7 @@ def _best_known(first: FirstRelease, current: Fields, album: AlbumDates) -> dict
 
 
 def _first_as_date(
-    first: PartialDate, text: str, current: Fields, notes: list[str]
+    first: PartialDate, text: str, current: Fields, notes: list[str], *, is_replaceable: bool
 ) -> dict[str, Texts]:
     """Return the first date as the date, with the old date as release date."""
     date = current.get("date", ())
@@ -234,9 +250,9 @@ def _first_as_date(
     if _unreadable(("date",), current):
         notes += _unreadable_notes("date", ("date",), current)
         return {}
-    match _comparison(old, first, is_replaceable=False):
+    match _comparison(old, first, is_replaceable=is_replaceable):
         case "earlier":
-            notes.append(f"date {old} stays: it is before {first}, the first release")
+            notes.append(_IS_BEFORE.format("date", old, first))
             return {}
         case "same or finer":
             return {}
@@ -396,7 +412,7 @@ def move(
     if is_same:  # values that MusicBrainz lacks may still be true of the release
         fields = {name: texts for name, texts in fields.items() if texts or name == "compilation"}
     dated = dates(track, current, AlbumDates(dates_of_album(track, current) | own_dates))
-    if dated.withheld and not is_same:
+    if track.certain_date is None and not is_same:
         unreadable = _unreadable(_ORIGINAL_DATES, current)
         fields |= {name: () for name in _ORIGINAL_DATES if name not in unreadable}
         notes = _unreadable_notes("original date", _ORIGINAL_DATES, current)

@@ -195,7 +195,7 @@ def _plan_dates(
     attempt = _DatingAttempt.of(
         planner, tracks, drafts, has_ids=has_ids, checks_plans=is_all_or_nothing
     )
-    dated = [draft for draft in drafts if draft.track.certain_date and draft.path in attempt.edits]
+    dated = [draft for draft in drafts if attempt.has_own_date(draft)]
     undated = len(tracks) - len(dated) if options.whole_albums else 0
     is_skipped = options.whole_albums and (undated or attempt.split)
     why = ""
@@ -288,6 +288,13 @@ class _DatingAttempt:
         except (AudioError, OSError):
             pass  # planning the edit again reports the error
         self.edits[draft.path] = edit
+
+    def has_own_date(self, draft: TagDraft) -> bool:
+        """Return whether a file would have an original date that is its own."""
+        if draft.track.certain_date is None or draft.path not in self.edits:
+            return False
+        fields = draft.file.fields
+        return "original_date" in fields or not self.edits[draft.path](fields).withheld
 
     def edit(self, draft: TagDraft) -> FieldEdit:
         """Return the edit that dates a file. Raises the `SaveError` of a blocked file."""
