@@ -424,14 +424,14 @@ class _Catalogue:
         self._events(number, group.year + (0 if is_first else chance.choice((0, 0, 1, 5, 30))))
         for _ in range(chance.choices((0, 1, 2), (30, 64, 6))[0]):
             label = chance.randint(1, self.labels) if chance.random() < 0.93 else None
-            catno = f"CAT-{chance.randint(1, 99_999):05}" if chance.random() < 0.75 else None
+            is_empty = dump.schema < 31 and number % 2 > 0  # schema 31 has NULL for empty numbers
+            catno = "" if is_empty else None
+            if chance.random() < 0.75:
+                catno = f"CAT-{chance.randint(1, 99_999):05}"
             dump.put(
-                "release_label",
-                id=dump.next_id("release_label"),
-                release=number,
-                label=label,
+                "release_label", id=dump.next_id("release_label"), release=number, label=label,
                 catalog_number=catno,
-            )
+            )  # fmt: skip
         if group.songs is None or chance.random() < 0.15:
             group.songs = self._songs_of(group)
         self._media(number, [*group.songs, *([with_song, with_song] if with_song else ())])

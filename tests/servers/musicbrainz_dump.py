@@ -111,6 +111,11 @@ def _unescaped(text: str) -> str:
 # What follows from rows.
 
 
+def shown(row: Row, column: str) -> str | None:
+    """A text that is left out if it is false in Perl."""
+    return None if (text := row.get(column)) == "0" else text
+
+
 def dates_of(row: Row) -> _Date:
     """Year, month and day; what is unknown comes last."""
     return (
@@ -239,7 +244,7 @@ class Xml:
     def artist(self, row: Row, *, areas: bool = False, aliases: bool = False) -> ET.Element:
         made = element(
             "artist", mbid=row["gid"], name=row["name"], sort_name=row["sort_name"],
-            disambiguation=row.get("comment"), country=self.facts.country(row) if areas else None,
+            disambiguation=shown(row, "comment"), country=self.facts.country(row) if areas else None,
         )  # fmt: skip
         if areas:
             for column in ("area", "begin_area"):
@@ -272,7 +277,7 @@ class Xml:
     def recording(self, row: Row, asked: set[str]) -> ET.Element:
         made = element(
             "recording", mbid=row["gid"], title=row["name"], length=row.get("length"),
-            disambiguation=row.get("comment"),
+            disambiguation=shown(row, "comment"),
             first_release_date=self.facts.first_date(self.facts.releases_of(row)),
             video="true" if row["video"] == "t" else None,
         )  # fmt: skip
@@ -289,7 +294,7 @@ class Xml:
         releases = self.rows.where("release", "release_group", row["id"])
         made = element(
             "release-group", mbid=row["gid"], title=row["name"],
-            disambiguation=row.get("comment"),
+            disambiguation=shown(row, "comment"),
             first_release_date=self.facts.first_date(releases) if is_dated else None,
             primary_type=self.rows.name("release_group_primary_type", row.get("type")),
         )  # fmt: skip
@@ -308,7 +313,7 @@ class Xml:
         made = element(
             "release", mbid=row["gid"], title=row["name"],
             status=self.rows.name("release_status", row.get("status")),
-            disambiguation=row.get("comment"), barcode=row.get("barcode"),
+            disambiguation=shown(row, "comment"), barcode=row.get("barcode"),
         )  # fmt: skip
         if "artist-credits" in asked:
             made.append(self.credit(row["artist_credit"]))
@@ -342,14 +347,14 @@ class Xml:
         yield list_element("release-event-list", items, len(items), 0)
 
     def _label(self, row: Row) -> ET.Element:
-        made = element("label-info", catalog_number=row.get("catalog_number"))
+        made = element("label-info", catalog_number=shown(row, "catalog_number"))
         if label := self.rows.row("label", row.get("label")):
             made.append(element("label", mbid=label["gid"], name=label["name"]))
         return made
 
     def _medium(self, row: Row, asked: set[str]) -> ET.Element:
         name = self.rows.name("medium_format", row.get("format"))
-        made = element("medium", title=row.get("name"), position=row["position"], format=name)
+        made = element("medium", title=shown(row, "name"), position=row["position"], format=name)
         tracks = self.rows.where("track", "medium", row["id"])
         tracks = sorted(tracks, key=lambda track: int(track["position"]))
         data = [track for track in tracks if track["is_data_track"] == "t"]

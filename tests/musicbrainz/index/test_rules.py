@@ -202,6 +202,8 @@ LABELS = [
     ("X1 Zeta; X1 Álpha; X1 beta", "X1 Álpha; X1 beta; X1 Zeta", "Álpha", "X1"),
     ("- Beta; - alpha; X1 -", "X1 -; - alpha; - Beta", "alpha", "X1"),
     ("- Alpha; X1 Beta", "X1 Beta; - Alpha", "Beta", "X1"),
+    ("X1 Alpha;  Beta", "- Beta; X1 Alpha", "Beta", "X1"),  # empty, as before schema 31
+    ("+1 Beta; 0 Zeta; X1 Alpha", "+1 Beta; - Zeta; X1 Alpha", "Beta", "+1"),
     ("- -", "- -", None, None),
     ("", "", None, None),
 ]

@@ -6,7 +6,8 @@ CREATE MACRO plain(x) AS CASE WHEN contains(x, '\') THEN
         '\\', chr(1)), '\t', chr(9)), '\n', chr(10)), '\r', chr(13)), '\b', chr(8)),
         '\f', chr(12)), '\v', chr(11)), chr(1), '\')
     ELSE x END;
-CREATE MACRO text_or_null(x) AS nullif(plain(x), '');
+/* What the web service shows of a text: as in Perl, `0` counts as empty. */
+CREATE MACRO shown(x) AS CASE WHEN x NOT IN ('', '0') THEN plain(x) END;
 CREATE MACRO hex_of(gid) AS replace(gid::VARCHAR, '-', '');
 CREATE MACRO signed(x) AS CASE WHEN x >= 9223372036854775808
     THEN (x::HUGEINT - 18446744073709551616)::BIGINT ELSE x::BIGINT END;
@@ -41,7 +42,7 @@ SELECT entity1 AS area, entity0 AS parent FROM {l_area_area} r JOIN link ON link
 JOIN link_type t ON t.id = link.link_type WHERE t.pair = 'area-area' AND t.name = 'part of'
 -- load artist
 SELECT id, gid, plain(name) AS name, plain(sort_name) AS sort_name,
-    text_or_null(comment) AS comment, area, begin_area FROM {artist}
+    shown(comment) AS comment, area, begin_area FROM {artist}
 -- load alias
 SELECT DISTINCT artist, plain(name) AS name FROM {artist_alias}
 -- load credit
@@ -51,28 +52,28 @@ SELECT artist_credit AS credit, position, artist, plain(name) AS name,
     plain(join_phrase) AS join_phrase FROM {artist_credit_name}
 -- load recording
 SELECT id, key_of(gid) AS key, rest_of(gid) AS rest, plain(name) AS name,
-    artist_credit AS credit, length, text_or_null(comment) AS comment, video FROM {recording}
+    artist_credit AS credit, length, shown(comment) AS comment, video FROM {recording}
 ORDER BY key
 -- load isrc
 SELECT DISTINCT recording AS id, isrc FROM {isrc}
 -- load release_group
 SELECT id, gid, plain(name) AS name, artist_credit AS credit, type,
-    text_or_null(comment) AS comment FROM {release_group} ORDER BY id
+    shown(comment) AS comment FROM {release_group} ORDER BY id
 -- load secondary
 SELECT DISTINCT release_group, secondary_type FROM {release_group_secondary_type_join}
 -- load release
 SELECT id, gid, plain(name) AS name, artist_credit AS credit, release_group, status,
-    text_or_null(barcode) AS barcode, text_or_null(comment) AS comment FROM {release} ORDER BY id
+    nullif(plain(barcode), '') AS barcode, shown(comment) AS comment FROM {release} ORDER BY id
 -- load event
 SELECT release, country AS area, sort_date(date_year, date_month, date_day) AS date
 FROM {release_country}
 UNION ALL SELECT release, NULL, sort_date(date_year, date_month, date_day)
 FROM {release_unknown_country} ORDER BY release
 -- load release_label
-SELECT release, text_or_null(catalog_number) AS catno, plain(l.name) AS label
+SELECT release, plain(catalog_number) AS catno, plain(l.name) AS label
 FROM {release_label} r LEFT JOIN {label} l ON l.id = r.label ORDER BY release
 -- load medium
-SELECT id, release, position, format, text_or_null(name) AS name FROM {medium} ORDER BY release
+SELECT id, release, position, format, shown(name) AS name FROM {medium} ORDER BY release
 -- load track
 SELECT gid, recording, medium, position, plain(name) AS name, artist_credit AS credit,
     is_data_track AS is_data FROM {track}

@@ -22,6 +22,8 @@ _ROWS_OF_RANGE: Final = 200_000
 _RELEASES_WITH_TRACKS: Final = 20_000
 """Rows that are aggregated at once, which bounds the memory of a build."""
 _CHUNK = 10_000
+_NOT_SHOWN: Final = frozenset({"", "0"})
+"""Catalogue numbers that the web service leaves out, but sorts by."""
 
 _SOURCES: Final = {
     "artist_name": "hash_artist_name",
@@ -128,9 +130,10 @@ def _release(areas: Areas, row: Row) -> Row:
     numbers = [*zip(catnos or (), labels or (), strict=True)]
     if len(numbers) > 1:
         numbers.sort(key=_label_key)
+    shown = tuple((None if catno in _NOT_SHOWN else catno, label) for catno, label in numbers)
     info = layout.Info(
         tuple((_date(date), areas.code_of(area)) for date, area in events),
-        tuple(numbers),
+        shown,
         tuple(formats or ()),
     )
     return (*first, layout.ENCODER.encode(info))
