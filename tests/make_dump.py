@@ -83,6 +83,11 @@ _LINK_TYPES: Final = {
     309: ("edit", "recording", "recording"), 89: ("wikipedia", "release_group", "url"),
     353: ("wikidata", "release_group", "url"), 90: ("discogs", "release_group", "url"),
 }  # fmt: skip
+_ADDRESSES: Final = [
+    (89, "en.wikipedia.org/wiki/A"), (89, "de.wikipedia.org/wiki/A"),
+    (1_002, "fr.wikipedia.org/wiki/A"), (353, "www.wikidata.org/wiki/Q"),
+    (90, "www.discogs.com/master/"),
+]  # fmt: skip
 _SYLLABLES: Final = [
     "an",
     "be",
@@ -242,6 +247,8 @@ def write_words(dump: Dump) -> None:
         dump.put("link_type", id=number, entity_type0=source, entity_type1=target, name=name)
         dump.put("link", id=number, link_type=number)
     dump.put("link", id=1_000, link_type=356, begin_date_year=1922, end_date_year=1991, ended="t")
+    dump.put("link", id=1_001, link_type=278, begin_date_year=1985, begin_date_month=7)
+    dump.put("link", id=1_002, link_type=89, ended="t")
 
 
 def relate(dump: Dump, table: str, link: int, source: int, target: int) -> None:
@@ -350,6 +357,8 @@ class _Catalogue:
         self.credit_ids, self.countries = credit_ids, countries
         self.songs = [self._song(number) for number in range(1, recordings + 1)]
         self.used = 0
+        self.latest: dict[int, _Song] = {}
+        self.takes: list[tuple[_Song, _Song]] = []
         self.labels = max(5, recordings * 75 // 10_000)
         self.releases = max(5, recordings * 144 // 1_000)
         self.groups = [self._group() for _ in range(max(3, recordings * 103 // 1_000))]
@@ -396,16 +405,10 @@ class _Catalogue:
             )
         if chance.random() < 0.03:
             dump.put("release_group_gid_redirect", new_id=number)
-        if chance.random() < 0.1:
+        count = chance.choices((0, 1, 3), (90, 9, 1))[0]
+        for link, address in chance.sample(_ADDRESSES, count):
             url = dump.next_id("url")
-            link, address = chance.choice(
-                (
-                    (89, "https://en.wikipedia.org/wiki/A"),
-                    (353, "https://www.wikidata.org/wiki/Q"),
-                    (90, "https://www.discogs.com/master/"),
-                )
-            )
-            dump.put("url", id=url, url=f"{address}{url}")
+            dump.put("url", id=url, url=f"https://{address}{url}")
             relate(dump, "l_release_group_url", link, number, url)
         return group
 
@@ -467,11 +470,22 @@ class _Catalogue:
                 song = self.songs[self.used]
                 if group.credit != self.credit_ids[0]:
                     song.credit = group.credit
+                self._take(song)
                 self.used += 1
             else:
                 song = self.songs[self._skewed(max(1, self.used))]
             songs.append(song)
         return songs
+
+    def _take(self, song: _Song) -> None:
+        """Make some songs another recording of an earlier song of the artist."""
+        chance, earlier = self.chance, self.latest.get(song.credit)
+        if earlier and earlier.length and chance.random() < 0.05:
+            song.title = earlier.title + chance.choice(("", "", " (Remastered 2009)"))
+            song.length = earlier.length + chance.randint(-1_500, 1_500)
+            self.takes.append((song, earlier))
+        elif chance.random() < 0.5:
+            self.latest[song.credit] = song
 
     def _media(self, release: int, songs: Sequence[_Song]) -> None:
         dump, chance = self.dump, self.chance
@@ -509,17 +523,22 @@ class _Catalogue:
 
     def _relations(self) -> None:
         dump, chance = self.dump, self.chance
-        for _ in range(len(self.songs) // 16):
-            work, first = dump.next_id("work"), chance.choice(self.songs)
-            dump.put("work", id=work, name=first.title)
-            for song in {
-                first.id,
-                *(chance.choice(self.songs).id for _ in range(chance.choice((0, 0, 1, 2, 10)))),
-            }:
-                relate(dump, "l_recording_work", 278, song, work)
-        for _ in range(len(self.songs) // 50):
-            first, other = chance.sample(self.songs, 2)
-            relate(dump, "l_recording_recording", chance.choice((230, 309)), first.id, other.id)
+        pairs = [(chance.choice(self.songs), chance.choice(self.songs)) for _ in self.songs[::50]]
+        for song, earlier in (*self.takes, *pairs):
+            kind = chance.choice((None, 230, 309))
+            if kind and song is not earlier:
+                relate(dump, "l_recording_recording", kind, song.id, earlier.id)
+        songs = chance.choices(self.songs, k=len(self.songs) // 16)
+        of_works = [
+            *([song] for song in songs),
+            *map(list, chance.sample(self.takes, len(self.takes) // 2)),
+        ]
+        for performed in of_works:
+            work = dump.next_id("work")
+            dump.put("work", id=work, name=performed[-1].title)
+            others = chance.choices(self.songs, k=chance.choice((0, 0, 1, 2, 10)))
+            for number in {song.id for song in (*performed, *others)}:
+                relate(dump, "l_recording_work", chance.choice((278, 278, 1_001)), number, work)
 
 
 if __name__ == "__main__":

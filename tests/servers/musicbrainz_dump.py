@@ -7,7 +7,7 @@ shares no code with what reads a dump in `src`. Rows are dictionaries of text, a
 import re
 import xml.etree.ElementTree as ET
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 from unicodedata import combining, normalize
@@ -23,6 +23,7 @@ _Date: TypeAlias = tuple[int, int, int]
 
 _WORDS = "id name"
 _REDIRECT = "gid new_id"
+_RELATION = "id link entity0 entity1"
 _COLUMNS = {
     "area": "id gid name type",
     "area_type": _WORDS,
@@ -34,9 +35,13 @@ _COLUMNS = {
     "iso_3166_1": "area code",
     "iso_3166_2": "area code",
     "isrc": "id recording isrc",
-    "l_area_area": "id link entity0 entity1",
+    "l_area_area": _RELATION,
+    "l_recording_recording": _RELATION,
+    "l_recording_work": _RELATION,
+    "l_release_group_url": _RELATION,
     "label": "id gid name",
-    "link": "id link_type",
+    "link": "id link_type year month day end_year end_month end_day - - ended",
+    "link_type": "id - - gid - - name",
     "medium": "id release position format name",
     "medium_format": _WORDS,
     "recording": "id gid name artist_credit length comment - - video",
@@ -53,6 +58,8 @@ _COLUMNS = {
     "release_status": _WORDS,
     "release_unknown_country": "release year month day",
     "track": "id gid recording medium position number name artist_credit length - - is_data_track",
+    "url": "id gid url",
+    "work": "id gid name",
 }
 """The first columns of tables; those without a name are not needed."""
 _PART_OF = "356"
@@ -116,13 +123,10 @@ def shown(row: Row, column: str) -> str | None:
     return None if (text := row.get(column)) == "0" else text
 
 
-def dates_of(row: Row) -> _Date:
+def dates_of(row: Row, prefix: str = "") -> _Date:
     """Year, month and day; what is unknown comes last."""
-    return (
-        int(row.get("year", _LAST)),
-        int(row.get("month", _LAST)),
-        int(row.get("day", _LAST)),
-    )
+    year, month, day = (int(row.get(prefix + part, _LAST)) for part in ("year", "month", "day"))
+    return year, month, day
 
 
 def date_text(date: _Date) -> str | None:
@@ -231,6 +235,26 @@ class Facts:
         known = [(name, artist) for name, artist in pairs if artist]
         return sorted(known, key=lambda pair: int(pair[0]["position"]))
 
+    def relations(self, table: str, target: str, row: Row) -> list[tuple[Row, str, Row]]:
+        """The links of a row to others, with direction and target: `Data::Relationship::_load`."""
+        sides = [("entity0", "entity1", "forward"), ("entity1", "entity0", "backward")]
+        found = []
+        for here, there, direction in sides if table == f"l_{target}_{target}" else sides[:1]:
+            for relation in self.rows.where(table, here, row["id"]):
+                link = self.rows.row("link", relation["link"])
+                other = self.rows.row(target, relation[there])
+                assert link
+                assert other
+                found.append((link, direction, other))
+
+        def key(pair: tuple[Row, str, Row]) -> tuple[object, ...]:
+            link, _, other = pair
+            dates = dates_of(link), dates_of(link, "end_"), link["ended"]
+            name = other["url"] if target == "url" else collated(other["name"])
+            return self.rows.name("link_type", link["link_type"]), dates, name
+
+        return sorted(found, key=key)
+
 
 # XML.
 
@@ -244,7 +268,8 @@ class Xml:
     def artist(self, row: Row, *, areas: bool = False, aliases: bool = False) -> ET.Element:
         made = element(
             "artist", mbid=row["gid"], name=row["name"], sort_name=row["sort_name"],
-            disambiguation=shown(row, "comment"), country=self.facts.country(row) if areas else None,
+            disambiguation=shown(row, "comment"),
+            country=self.facts.country(row) if areas else None,
         )  # fmt: skip
         if areas:
             for column in ("area", "begin_area"):
@@ -274,11 +299,11 @@ class Xml:
             made.append(part)
         return made
 
-    def recording(self, row: Row, asked: set[str]) -> ET.Element:
+    def recording(self, row: Row, asked: set[str], *, is_dated: bool = True) -> ET.Element:
+        date = self.facts.first_date(self.facts.releases_of(row)) if is_dated else None
         made = element(
             "recording", mbid=row["gid"], title=row["name"], length=row.get("length"),
-            disambiguation=shown(row, "comment"),
-            first_release_date=self.facts.first_date(self.facts.releases_of(row)),
+            disambiguation=shown(row, "comment"), first_release_date=date,
             video="true" if row["video"] == "t" else None,
         )  # fmt: skip
         if asked & {"artist-credits", "artists"}:
@@ -288,7 +313,34 @@ class Xml:
             made.append(
                 list_element("isrc-list", [ET.Element("isrc", id=one) for one in codes], 1, 0)
             )
+        for target in ("recording", "work"):
+            if f"{target}-rels" in asked:
+                made.extend(self._relations(f"l_recording_{target}", target, row))
         return made
+
+    def _relations(self, table: str, target: str, row: Row) -> Iterator[ET.Element]:
+        """The list of relations to one kind of target, if there are any.
+
+        A related recording has neither ISRCs nor a date, because these are not loaded for it.
+        """
+        made = ET.Element("relation-list", {"target-type": target})
+        for link, direction, other in self.facts.relations(table, target, row):
+            kind = self.rows.row("link_type", link["link_type"])
+            assert kind
+            of_kind = {"type": kind["name"], "type-id": kind["gid"]}
+            relation = ET.SubElement(made, "relation", of_kind)
+            relation.append(text_element("target", other.get("url", other["gid"])))
+            dates = {"begin": date_text(dates_of(link)), "end": date_text(dates_of(link, "end_"))}
+            ended = "true" if link["ended"] == "t" else None
+            relation.extend(element("relation", direction=direction, **dates, ended=ended))
+            if target == "url":
+                relation[0].set("id", other["gid"])
+            elif target == "work":
+                relation.append(element("work", mbid=other["gid"], title=other["name"]))
+            else:
+                relation.append(self.recording(other, {"artist-credits"}, is_dated=False))
+        if len(made):
+            yield made
 
     def group(self, row: Row, asked: set[str], *, is_dated: bool = True) -> ET.Element:
         releases = self.rows.where("release", "release_group", row["id"])
@@ -307,6 +359,8 @@ class Xml:
         if kinds:
             texts = [text_element("secondary-type", kind or "") for kind in kinds]
             made.append(element("secondary-type-list", *texts))
+        if "url-rels" in asked:
+            made.extend(self._relations("l_release_group_url", "url", row))
         return made
 
     def release(self, row: Row, asked: set[str], *, is_hit: bool = False) -> ET.Element:
@@ -416,7 +470,8 @@ class MusicBrainzDumpStandIn(MusicBrainzStandIn):
         if not name and "query" in query:
             return self._search(root, query)
         if not name:
-            return self._browse(query, asked) if root == "release" else None
+            browse = {"release": self._browse, "recording": self._of_work}.get(root)
+            return browse(query, asked) if browse else None
         if root == "isrc":
             carrying = [row["recording"] for row in self.rows.where("isrc", "isrc", name)]
             played = filter(None, (self.rows.row("recording", one) for one in carrying))
@@ -428,7 +483,7 @@ class MusicBrainzDumpStandIn(MusicBrainzStandIn):
             return None
         if root == "artist":
             return self.xml.artist(row, areas=True)
-        ways = {
+        ways: dict[str, Callable[[Row, set[str]], ET.Element]] = {
             "recording": self.xml.recording, "release": self.xml.release,
             "release-group": self.xml.group,
         }  # fmt: skip
@@ -472,6 +527,17 @@ class MusicBrainzDumpStandIn(MusicBrainzStandIn):
             if release and release not in whole:
                 found[release["gid"]] = release
         return list(found.values())
+
+    def _of_work(self, query: Mapping[str, str], asked: set[str]) -> ET.Element | None:
+        work = self.rows.row("work", query.get("work"), "gid")
+        if work is None:
+            return None
+        linked = self.rows.where("l_recording_work", "entity1", work["id"])
+        played = filter(None, (self.rows.row("recording", one["entity0"]) for one in linked))
+        by_name = sorted(played, key=lambda row: (collated(row["name"]), row["gid"]))
+        offset, limit = page_of(query)
+        page = [self.xml.recording(row, asked) for row in by_name[offset : offset + limit]]
+        return list_element("recording-list", page, len(by_name), offset)
 
     def _search(self, root: str, query: Mapping[str, str]) -> ET.Element | None:
         if root != "recording":

@@ -193,13 +193,13 @@ class Client:
         return _listed(metadata.recording_list, metadata.recording_count)
 
     def works_of(self, recording_id: RecordingId) -> tuple[ws.Work, ...]:
-        """Return the works that a recording is a performance of."""
+        """Return the works that a recording is a performance of, in order of their ids."""
         recording = self.relations_of(recording_id)
         if recording is None:
             raise self._service.failure(f"recording {recording_id} does not exist any more")
         relations = recording.work_relation_list
         performed = (relation.work for relation in relations if relation.type == "performance")
-        return tuple(work for work in performed if work)
+        return tuple(sorted(filter(None, performed), key=lambda work: work.id))
 
     def releases_of(self, recording_id: RecordingId) -> tuple[MBRelease, ...]:
         """Return all releases that contain a recording; an incomplete list is an error."""

@@ -8,7 +8,7 @@ from make_dump import Dump, relate, write_words
 
 STATUSES = ["Official", "Promotion", "Bootleg", "Pseudo-Release", "Withdrawn", "Cancelled"]
 COUNTRY, SUBDIVISION, CITY = 1, 2, 3
-PART_OF, PART_UNTIL_1991, NEAR = 356, 1_000, 281
+PART_OF, PART_UNTIL_1991, NEAR, LIVE, ENDED_WIKIPEDIA = 356, 1_000, 281, 1_001, 1_002
 
 
 class SmallDump:

@@ -12,17 +12,21 @@ import pytest
 
 from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.tags import TrackTags
-from chart_binder.domain.vocabulary import EntityKind
+from chart_binder.domain.vocabulary import EntityKind, RecordingId
 from chart_binder.musicbrainz import web_service as ws
+from make_dump import relate
 from musicbrainz.index.building import DUMP, BothPaths, both_paths
 from musicbrainz.index.small_dump import (
     CITY,
     COUNTRY,
+    ENDED_WIKIPEDIA,
+    LIVE,
     NEAR,
     PART_UNTIL_1991,
     SUBDIVISION,
     SmallDump,
 )
+from musicbrainz.index.test_same_evidence import assert_same_siblings, siblings_of
 from servers.musicbrainz_dump import Rows
 
 
@@ -60,7 +64,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     dump = SmallDump(folder / "dump")
     for write in (
         write_areas, write_events, write_first_dates, write_labels, write_media, write_countries,
-        write_texts, write_ids,
+        write_texts, write_ids, write_relations,
     ):  # fmt: skip
         write(dump)
     dump.dump.close()
@@ -416,3 +420,66 @@ def test_the_evidence_names_its_source_and_the_index_of_which_day(asked: Asked) 
     assert theirs
     assert ours.sources_used == theirs.sources_used == ("MB",)
     assert (ours.index, theirs.index) == ("dump of 2026-07-18T00:10:01+00:00", None)
+
+
+# Relations of recordings, and links of release groups.
+
+
+def write_relations(dump: SmallDump) -> None:
+    single, sampler = dump.group(type=2), dump.group(type=1)
+    names = {"Don’t Stop": ("2004 Austria", sampler), "Dont Stop": ("1977 Austria", single)}
+    recordings = [dump.recording(name, length=180_000) for name in (*names, "Stop (remix)")]
+    for recording, (events, group) in zip(recordings, names.values(), strict=False):
+        dump.release(recording, events, group=group)
+    for link, gid in ((278, "f"), (LIVE, "0"), (278, "8")):
+        of_work = [recordings[0]] if gid == "8" else recordings
+        work = dump.put("work", name="Stop", gid=f"{gid}0000000-0000-4000-8000-000000000000")
+        for recording in of_work:
+            relate(dump.dump, "l_recording_work", link, recording, work)
+    for link, recording, other in ((230, 0, 1), (309, 2, 0), (309, 0, 2)):
+        relate(dump.dump, "l_recording_recording", link, recordings[recording], recordings[other])
+    for link, address in (
+        (89, "https://en.wikipedia.org/wiki/Stop"), (ENDED_WIKIPEDIA, "https://a.wikipedia.org/"),
+        (353, "https://www.wikidata.org/wiki/Q1"), (90, "https://www.discogs.com/master/1"),
+        (89, "https://de.wikipedia.org/wiki/Stop"),
+    ):  # fmt: skip
+        relate(dump.dump, "l_release_group_url", link, single, dump.put("url", url=address))
+
+
+def test_recordings_of_a_work_are_siblings_if_their_titles_are_spelt_differently(
+    asked: Asked,
+) -> None:
+    tags = TrackTags(recording_mbid=asked.mbids["Don’t Stop"])
+    bundle = assert_same_siblings(asked.paths.index, asked.paths.web, tags)
+    assert [mbid for mbid, _ in siblings_of(bundle)] == [asked.mbids["Dont Stop"]]
+
+
+def test_recordings_are_related_in_both_directions(asked: Asked) -> None:
+    mbids = asked.mbids
+    expected = {("remaster", False, "Dont Stop"), ("edit", True, "Stop (remix)")}
+    expected.add(("edit", False, "Stop (remix)"))
+    for source in (asked.paths.index, asked.paths.web):
+        client = source.client()
+        recording = client.relations_of(RecordingId(mbids["Don’t Stop"]))
+        assert recording
+        assert {
+            (relation.type, relation.direction == "backward", relation.recording.title)
+            for relation in recording.recording_relation_list
+            if relation.recording
+        } == expected
+        works = client.works_of(recording.id)
+        assert [work.id[0] for work in works] == ["0", "8", "f"]
+        performances, count = client.recordings_of_work(works[2].id)
+        assert {performance.title for performance in performances} == {
+            "Don’t Stop", "Dont Stop", "Stop (remix)"
+        }  # fmt: skip
+        assert count == 3
+
+
+def test_links_of_a_group_are_by_type_and_address_and_have_not_ended(asked: Asked) -> None:
+    (group,) = asked.bundle("Dont Stop").groups
+    for source in (asked.paths.index, asked.paths.web):
+        links = source.client().links_of([group.mb_rg_id])
+        assert [link.address.partition("//")[2][:8] for link in links] == [
+            "www.wiki", "de.wikip", "en.wikip"
+        ]  # fmt: skip

@@ -21,6 +21,17 @@ from servers.musicbrainz import MusicBrainzStandIn
 RULES = RulesConfig()
 
 
+def assert_same_siblings(
+    index: MusicBrainzSource, web: MusicBrainzSource, tags: TrackTags
+) -> EvidenceBundle:
+    """Compare the siblings that two sources find, and what is decided by them; return a bundle."""
+    ours, theirs = (source.with_siblings(source.gather(tags)) for source in (index, web))
+    assert siblings_of(ours) == siblings_of(theirs)
+    assert (ours.siblings, ours.complete) == (theirs.siblings, theirs.complete)
+    assert decide(ours, RULES) == decide(theirs, RULES)
+    return ours
+
+
 def siblings_of(bundle: EvidenceBundle) -> list[tuple[str, str | None]]:
     """Return the siblings in a bundle, each with the reason why it is one."""
     recordings = (each for each in bundle.recording_candidates if each.is_sibling)
@@ -64,7 +75,4 @@ def test_a_recording_has_the_same_siblings(
     (tags, *_) = tags_of(bundle)
     with MusicBrainzStandIn(served) as server:
         web = Harness(StoreInMemory(), server).source()
-        ours, theirs = (source.with_siblings(source.gather(tags)) for source in (index, web))
-    assert siblings_of(ours) == siblings_of(theirs)
-    assert ours.siblings == theirs.siblings
-    assert decide(ours, RULES) == decide(theirs, RULES)
+        assert_same_siblings(index, web, tags)

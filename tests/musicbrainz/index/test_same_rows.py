@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from chart_binder.domain.tags import TrackTags
-from chart_binder.domain.vocabulary import ReleaseId
+from chart_binder.domain.vocabulary import ReleaseGroupId, ReleaseId
 from chart_binder.musicbrainz.evidence import whole_release
 from make_dump import write_dump
 from musicbrainz.index.building import DUMP, BothPaths, both_paths
+from musicbrainz.index.test_same_evidence import assert_same_siblings, siblings_of
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +58,29 @@ def test_every_release_has_the_same_tracks(small: BothPaths) -> None:
         assert ours
         assert theirs
         assert whole_release(ours) == whole_release(theirs)
+
+
+def test_every_recording_has_the_same_siblings(small: BothPaths) -> None:
+    recordings = column(small, "recording", "gid")
+    tags = (TrackTags(recording_mbid=mbid) for mbid in recordings)
+    bundles = [assert_same_siblings(small.index, small.web, each) for each in tags]
+    assert sum(bool(siblings_of(bundle)) for bundle in bundles) == 32
+
+
+@pytest.mark.parametrize("sample", [100, pytest.param(3_000, marks=pytest.mark.slow)])
+def test_recordings_of_an_invented_dump_have_the_same_siblings(tmp_path: Path, sample: int) -> None:
+    dump = write_dump(tmp_path / "dump", recordings=sample * 3, seed=3)
+    with both_paths(dump, tmp_path / "index") as paths:
+        row_ids = {row["entity0"] for row in paths.server.rows.all("l_recording_recording")}
+        related = [row["gid"] for row in paths.server.rows.all("recording") if row["id"] in row_ids]
+        bundles = [
+            assert_same_siblings(paths.index, paths.web, TrackTags(recording_mbid=mbid))
+            for mbid in (*related, *column(paths, "recording", "gid"))[:sample]
+        ]
+        assert sum(bool(siblings_of(bundle)) for bundle in bundles) > sample // 20
+        for mbid in map(ReleaseGroupId, column(paths, "release_group", "gid")):
+            ours, theirs = (each.client().links_of([mbid]) for each in (paths.index, paths.web))
+            assert ours == theirs
 
 
 @pytest.mark.parametrize("schema", [29, 30, 31])

@@ -1,4 +1,4 @@
-"""Single look-ups in an index of real rows, and of invented ones with works and links."""
+"""Single look-ups in an index of real rows."""
 
 import shutil
 import sqlite3
@@ -15,7 +15,6 @@ from chart_binder.musicbrainz.index import layout
 from chart_binder.musicbrainz.index.keys import title_hash
 from chart_binder.musicbrainz.index.service import IndexService
 from chart_binder.musicbrainz.tool import musicbrainz
-from make_dump import write_dump
 from musicbrainz.index.building import DUMP, build
 
 NOWHERE = "00000000-0000-4000-8000-000000000000"
@@ -28,15 +27,6 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def invented(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An index with works, relations and links, which the real rows lack."""
-    folder = tmp_path_factory.mktemp("invented")
-    write_dump(folder / "dump", recordings=600)
-    build(folder / "dump", folder / "index")
-    return folder / "index"
-
-
 @pytest.fixture
 def client(index: Path) -> Client:
     return Client(IndexService(index))
@@ -47,7 +37,7 @@ def gid_of(path: Path, query: str) -> str:
     file = layout.open_index(path)
     row = file.execute(query).fetchone()
     file.close()
-    return layout.gid_text(row[0]) if len(row) == 1 else layout.gid_of_row(*row)
+    return layout.gid_text(row[0])
 
 
 def test_a_release_comes_with_its_tracks(client: Client, index: Path) -> None:
@@ -142,37 +132,3 @@ def test_merged_ids_lead_to_the_current_ones(client: Client, index: Path) -> Non
     for old, new in rows:
         current = client.current_id("release", layout.gid_text(old))
         assert current == layout.gid_text(new)
-
-
-def test_relations_to_recordings_and_works(invented: Path) -> None:
-    client = Client(IndexService(invented))
-    name = gid_of(
-        invented,
-        "SELECT key, rest FROM recording WHERE works IS NOT NULL AND relations IS NOT NULL",
-    )
-    recording = client.relations_of(RecordingId(name))
-    assert recording
-    (relation, *_) = recording.recording_relation_list
-    assert relation.type in {"remaster", "edit"}
-    other = client.relations_of(relation.recording.id) if relation.recording else None
-    assert other
-    directions = {
-        opposite.direction
-        for opposite in (relation, *other.recording_relation_list)
-        if opposite is relation or (opposite.recording and opposite.recording.id == name)
-    }
-    assert directions == {None, "backward"}
-    (work, *_) = client.works_of(recording.id)
-    performances, count = client.recordings_of_work(work.id)
-    assert count == len(performances)
-    assert name in {performance.id for performance in performances}
-
-
-def test_links_of_release_groups(invented: Path) -> None:
-    client = Client(IndexService(invented))
-    linked = gid_of(invented, "SELECT gid FROM release_group WHERE links IS NOT NULL")
-    links = client.links_of([ReleaseGroupId(linked)])
-    assert {link.group for link in links} == {linked}
-    assert all("wiki" in link.address for link in links)
-    bare = gid_of(invented, "SELECT gid FROM release_group WHERE links IS NULL")
-    assert client.links_of([ReleaseGroupId(bare)]) == ()

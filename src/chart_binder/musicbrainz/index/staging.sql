@@ -89,7 +89,7 @@ SELECT link, entity0, entity1 FROM {l_recording_work}
 -- load recording_relation
 SELECT link, entity0, entity1 FROM {l_recording_recording}
 -- load group_link
-SELECT r.entity0 AS release_group, t.id AS type, link.ended, plain(u.url) AS url
+SELECT r.entity0 AS release_group, t.id AS type, t.name, link.ended, plain(u.url) AS url
 FROM {l_release_group_url} r JOIN link ON link.id = r.link
 JOIN link_type t ON t.id = link.link_type JOIN {url} u ON u.id = r.entity1
 WHERE t.name IN ('wikidata', 'wikipedia')

@@ -55,8 +55,8 @@ FROM release_group g LEFT JOIN (
     FROM release r LEFT JOIN release_date d ON d.release = r.id
     WHERE r.release_group BETWEEN $first AND $last GROUP BY r.release_group
 ) r ON r.release_group = g.id LEFT JOIN (
-    SELECT release_group, list(type ORDER BY url) AS types, list(url ORDER BY url) AS urls,
-        list(ended ORDER BY url) AS ended
+    SELECT release_group, list(type ORDER BY name, ended, url) AS types,
+        list(url ORDER BY name, ended, url) AS urls, list(ended ORDER BY name, ended, url) AS ended
     FROM group_link WHERE release_group BETWEEN $first AND $last GROUP BY release_group
 ) l ON l.release_group = g.id WHERE g.id BETWEEN $first AND $last ORDER BY g.id
 -- release
