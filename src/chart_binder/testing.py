@@ -18,11 +18,10 @@ from msgspec import UNSET
 
 from chart_binder.errors import TranscriptError, counted
 from chart_binder.jobs.transcripts import RecordedRun, read_recording
-from chart_binder.llm.acceptance import SENT_BACK
 from chart_binder.llm.events import EvidenceEvent, Playback, ReadingEvent, ReadingScript
 from chart_binder.llm.prompt import RESERVED_LABELS
 from chart_binder.react.conversation import ChatError, GenerationOptions, Message, Reply
-from chart_binder.react.sanitize import LOOKED_UP, sanitize
+from chart_binder.react.sanitize import sanitize
 from chart_binder.react.tools import Observation, Tool, ToolError
 from chart_binder.react.transcript import Exchange, TranscriptTurn
 
@@ -131,7 +130,7 @@ class CannedModel:
         if self._turn_number == len(self._turns):
             if self.result and self.result.get("outcome") == "error":
                 raise ChatError(str(self.result.get("problem")))
-            if messages and SENT_BACK in messages[-1].content:
+            if messages and messages[-1].answer_stands:
                 raise ChatError("the transcript ends with the answer before")
             raise self._departs(
                 f"it goes on after turn {self._turn_number}, the last",
@@ -232,8 +231,9 @@ class CannedModel:
             return
         actual = [(str(message.role), message.content) for message in messages]
         if self._turn.exchanges and len(actual) == len(expected):
-            role, content = actual[-1]
-            actual[-1] = role, _without_lookups(content, expected[-1][1])
+            (role, content), evidence = actual[-1], expected[-1][1]
+            if content.startswith(f"{evidence}\n\n"):  # look-ups stand below the evidence
+                actual[-1] = role, evidence
         for number, (expected_message, actual_message) in enumerate(
             zip_longest(expected, actual), start=1
         ):
@@ -267,14 +267,6 @@ class CannedModel:
                     f"a call that is answered {_brief(observation.content)!r}",
                     "no call",
                 )
-
-
-def _without_lookups(content: str, expected: str) -> str:
-    """Return an opening message without the results of the look-ups below it."""
-    heading = f"\n\n{LOOKED_UP} "
-    if content.startswith(expected + heading):
-        return expected
-    return content.partition(heading)[0]
 
 
 def _is_shown(content: str, seen_text: str) -> bool:

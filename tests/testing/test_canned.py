@@ -130,23 +130,6 @@ def test_a_change_to_what_is_recorded_is_a_departure(
         played(play(changed(recorded, change), tools=TOOLS))
 
 
-def test_what_code_looked_up_is_not_shown_as_a_change_to_the_evidence(recorded: Path) -> None:
-    """It stands below the evidence in the message that the model is sent."""
-    lines = lines_of(changed(recorded, edit_evidence))
-    at = next(number for number, line in enumerate(lines) if line["type"] == "reply")
-    query = {"query": "Queen single release date"}
-    lines[at:at] = [
-        {"type": "step", "kind": "act", "tool": "web_search", "arguments": query},
-        {"type": "observation", "content": "1. A single by Queen."},
-    ]
-    with pytest.raises(TranscriptMismatch) as raised:
-        played(play(canned(recorded.parent, *lines), tools=TOOLS))
-    _, _, differing = str(raised.value).partition("expected (-) and found (+):\n")
-    assert [line for line in differing.splitlines() if line.startswith(("    +", "    -"))] == [
-        "    -One line more."
-    ]
-
-
 def canned(folder: Path, *lines: Line) -> Path:
     file = folder / "canned.jsonl"
     file.write_bytes(b"\n".join(map(msgspec.json.encode, lines)))

@@ -79,7 +79,7 @@ class AnswerChecker:
             self._sent_back |= new.keys()
             self.pending = result
             text = f"{SENT_BACK} {next(iter(new.values()))}.{self._next_step()}"
-            raise AnswerRefusedError(text, takes_remark=False)
+            raise AnswerRefusedError(text, stands=True)
         return result
 
     def research(self) -> Research:

@@ -80,12 +80,16 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn: the model's text, its call if any, the results, and a closing line below them."""
+    """One turn: the model's text, its call if any, the results, and a closing line below them.
+
+    `answer_stands` is that of the message with the results.
+    """
 
     reply: str
     call: ToolCall | None
     results: tuple[CallResult, ...]
     closing: str = ""
+    answer_stands: bool = False
 
 
 class ContextFullError(Exception):
@@ -162,7 +166,8 @@ class Context:
             for result in turn.results
         )
         content = f"{observations}\n\n{turn.closing}" if turn.closing else observations
-        return Message("assistant", turn.reply), Message(self._role, content)
+        shown = Message(self._role, content, turn.answer_stands)
+        return Message("assistant", turn.reply), shown
 
 
 _Shorten = Callable[[Observation], str]

@@ -17,10 +17,15 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation."""
+    """One message of a conversation.
+
+    With `answer_stands`, it sends an answer back that counts unless another follows. A server is
+    not told so.
+    """
 
     role: Role
     content: str
+    answer_stands: bool = False
 
 
 @dataclass(frozen=True, slots=True)

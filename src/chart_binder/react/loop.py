@@ -60,12 +60,13 @@ _SHORT_OF_TIME: Final = "(The time for this run is nearly over: give your final 
 class AnswerRefusedError(Exception):
     """An answer is not accepted; the text tells the model why, and what to write instead.
 
-    `takes_remark` says whether the conversation adds the remark of `Hooks` below the text.
+    If it `stands`, it counts unless another answer follows, and the text says what to do next, so
+    that the conversation does not add the remark of `Hooks`.
     """
 
-    def __init__(self, text: str, *, takes_remark: bool = True) -> None:
+    def __init__(self, text: str, *, stands: bool = False) -> None:
         super().__init__(text)
-        self.takes_remark = takes_remark
+        self.stands = stands
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,18 +419,26 @@ class _Conversation(Generic[T]):
                 return Ending(self.turn, self.task.validate_answer(step.answer, is_last))
             except AnswerRefusedError as error:
                 refusal = error
-        show = self.calls.show_with_remark if refusal.takes_remark else self.calls.show
-        observation = show(advice(str(refusal)), self.turn)
-        self.remember(step, reply, (CallResult(None, observation),))
+        show = self.calls.show if refusal.stands else self.calls.show_with_remark
+        result = CallResult(None, show(advice(str(refusal)), self.turn))
+        self.remember(step, reply, (result,), answer_stands=refusal.stands)
         return None
 
-    def remember(self, step: Step, reply: Reply, results: tuple[CallResult, ...]) -> None:
+    def remember(
+        self,
+        step: Step,
+        reply: Reply,
+        results: tuple[CallResult, ...],
+        *,
+        answer_stands: bool = False,
+    ) -> None:
         """Add a turn to the context, with a closing line on the turns that are left."""
         self.idle = 0 if any(result.is_progress for result in results) else self.idle + 1
         newest = results[-1].observation
         self.last_shown = newest.error or newest.content
         call = step if isinstance(step, ToolCall) else None
-        self.context.add(Turn(_reply_text(step, reply, self.dialect), call, results))
+        text = _reply_text(step, reply, self.dialect)
+        self.context.add(Turn(text, call, results, answer_stands=answer_stands))
         if self.budget.is_short_of_tokens(self.context.tokens):
             self.max_turns = min(self.max_turns, self.turn + 1)
         turns_left = self.max_turns - self.turn
