@@ -1,8 +1,4 @@
-"""What holds for a model behind any kind of server.
-
-It ends a reply where nothing counts any more, whatever the server does, and does not leave the
-server writing.
-"""
+"""What holds for a model behind any kind of server."""
 
 import json
 import re
@@ -15,7 +11,7 @@ from chart_binder.config import LLMConfig
 from chart_binder.llm.second_reading import ReadingQuestion, ask_reading
 from chart_binder.react.conversation import ChatError, GenerationOptions, Message
 from chart_binder.react.dialect import Classic
-from chart_binder.react.loop import FinalRequest, Limits, Task, converse, stop_after_step
+from chart_binder.react.loop import FinalRequest, Limits, Task, converse
 from chart_binder.react.tools import Toolbox
 from servers.http import Response
 from servers.kinds import KINDS, Kind
@@ -26,7 +22,6 @@ CALL = 'Thought: hm\nAction: web_search\nAction Input: {"query": "K"}'
 ANSWER = "Final Answer: C1"
 THINKING = "<think>\nI must write\nObservation: x\n</think>"
 ASKED = (Message("system", "You decide."), Message("user", "Which album?"))
-ENOUGH = GenerationOptions(STOP, stop_when=stop_after_step(Classic()))
 WAYS = pytest.mark.parametrize("prompting", ["chat", "raw"])
 SERVERS = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 FAULTS = [(kind, fault) for kind in KINDS.values() for fault in kind.faults]
@@ -77,36 +72,15 @@ def test_a_prompt_that_cannot_fit_the_context_is_not_sent(kind: Kind) -> None:
 
 
 @SERVERS
-@WAYS
-@pytest.mark.parametrize(("said", "kept"), [
-    *((f"{CALL}\n{label} it is C1", CALL)
-      for label in ("Observation:", "**Observation:**", "观察：", " Observation:", "Obs：")),
-    (f"{THINKING}\n{CALL}\nOBSERVATION: C1", f"{THINKING}\n{CALL}"),
-])  # fmt: skip
-def test_a_server_that_goes_on_is_cut_off(kind: Kind, prompting: str, said: str, kept: str) -> None:
-    with kind.serve([Said(said, goes_on="\nand so on ")], obeys_stop=False) as server:
-        reply = kind.model(server, prompting=prompting).reply(ASKED, ENOUGH)
-        assert server.hung_up.wait(5)  # it would go on for ever
-    assert (reply.content, reply.done_reason) == (kept, "stop")
-
-
-@SERVERS
-@WAYS
-@pytest.mark.parametrize("content", [f"{CALL}\nObservation: C1\nmore", f"{THINKING}\n{ANSWER}\n"])
-def test_a_reply_that_comes_whole_is_untouched(kind: Kind, prompting: str, content: str) -> None:
-    with kind.serve([content], obeys_stop=False) as server:
-        chat = kind.model(server, prompting=prompting, stream=False)
-        assert chat.reply(ASKED, ENOUGH).content == content
-        assert len(server.chats) == 1
-
-
-@SERVERS
 @pytest.mark.parametrize("streamed", [True, False])
 def test_thinking_that_a_stop_string_ended_is_asked_for_again(kind: Kind, streamed: bool) -> None:
     text = f"{THINKING}\n{ANSWER}"
     with kind.serve([text, text, Said("", thinking="hm"), text]) as server:
         chat = kind.model(server, stream=streamed)
-        assert [chat.reply(ASKED, ENOUGH).content for _ in range(2)] == [text, text]
+        assert [chat.reply(ASKED, GenerationOptions(STOP)).content for _ in range(2)] == [
+            text,
+            text,
+        ]
         sent = [str(each) for each in server.chats]
     assert [STOP[1].strip() in each for each in sent] == [True, False, True, False]
 

@@ -1,6 +1,5 @@
 """What holds for every installed dialect, whatever a model writes in it."""
 
-import json
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,10 +10,8 @@ from hypothesis import strategies as st
 
 from benchmarks.bench_parse import SHAPES, work
 from chart_binder import plugins
-from chart_binder.chat.streaming import ReplyCutter
 from chart_binder.react.coercion import clean_name
 from chart_binder.react.dialect import Classic, Dialect, Pause, Xml
-from chart_binder.react.loop import stop_after_step
 from chart_binder.react.parsing.calls import is_answer_name, is_no_tool
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.steps import FinalAnswer, Step, ToolCall, Unreadable
@@ -321,45 +318,6 @@ def test_arguments_as_deep_as_can_be_read_can_be_written() -> None:
         read = dialect.parse(dialect.render(ToolCall("f", deep)))
         assert isinstance(read, ToolCall)
         assert read.arguments == deep
-
-
-CALL = 'Thought: look\nAction: web_search\nAction Input: {"query": "K"}'
-CALLS = '<thought>look</thought>\n<tool_call>{"name": "a", "arguments": {}, "id": "1"}</tool_call>'
-LABELLED_ANSWER = "Final Answer: " + json.dumps({"crg_mbid": "C1", "rationale": "so"})
-
-
-def left(dialect: Dialect, text: str) -> str | None:
-    cut = ReplyCutter(stop_after_step(dialect))
-    through = "".join(map(cut.pass_on, text))
-    return through if cut.has_cut else None
-
-
-@pytest.mark.parametrize("label", [
-    "Observation: it is C1", " Observation: it is C1", "<observation>it is C1",
-    "Observation It is C1",
-])  # fmt: skip
-@pytest.mark.parametrize(("dialect", "said"), [
-    (Classic(), CALL), (Classic(), LABELLED_ANSWER), (Pause(), "Action: web_search: K\nPAUSE"),
-    (Pause(), "Answer: C1"), (Xml(), CALLS), (Xml(), "<response>\nC1\n</response>"),
-])  # fmt: skip
-def test_an_observation_after_a_step_ends_the_reply_in_any_spelling(
-    dialect: Dialect, said: str, label: str
-) -> None:
-    for before in ("", "<think>\nObservation: x\n</think>\n"):
-        assert left(dialect, f"{before}{said}\n{label}\nand so on") == before + said
-
-
-@pytest.mark.parametrize(("dialect", "text"), [
-    (Classic(), f"<think>\n{CALL}\nObservation: x\n</think>\n{LABELLED_ANSWER}\n"),
-    (Classic(), f"<think>\nI must write\nObservation: x\n</think>\n{LABELLED_ANSWER}\n"),
-    (Classic(), "Thought: the form is\nObservation: x\n"),
-    (Classic(), f"{CALL}\nThe observation is to come.\n"),
-    (Xml(), '<response>\n{"rationale": "the <observation> said so", "crg_mbid": "C1"}\n'),
-    (Xml(), "<thought>then comes\n<observation>\nand I answer</thought>\n"),
-    (Xml(), f"{CALLS}\n<tool_call>{{}}</tool_call>\n"),
-])  # fmt: skip
-def test_what_is_thought_quoted_or_before_a_step_ends_nothing(dialect: Dialect, text: str) -> None:
-    assert left(dialect, text) is None
 
 
 @pytest.mark.parametrize("dialect", [Classic(), Pause(), Xml()])

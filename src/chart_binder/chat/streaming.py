@@ -1,4 +1,4 @@
-"""Reads a reply while a server sends it, and ends it as soon as the rest cannot matter.
+"""Reads a reply while a server sends it.
 
 Server-sent events are read by our own code because `httpx-sse` loses `error:` fields, a last event
 without an empty line after it, and invalid characters.
@@ -15,16 +15,12 @@ from typing import Final
 
 from chart_binder.chat.faults import COMMON_FAULTS, OnlyThinkingError, TransientError
 from chart_binder.chat.http import ModelServer
-from chart_binder.react.conversation import ChatError, GenerationOptions, Reply, StopCheck
+from chart_binder.react.conversation import ChatError, GenerationOptions, Reply
 
 COUNTS_S = 2.0  # to wait for token counts after the last token
 BYTES_A_TOKEN = 16  # of content and thinking; far more than in any text
 FEWEST_BYTES = 1_000_000  # allowed in any case
-LINE_START = 40
-"""How many characters of a line are checked; every label is shorter."""
 _MOST_TOKENS: Final = 2**53  # a higher count is a defect
-_REREAD_FACTOR = 4  # how often each character may be read again, on average
-_REREAD_FREE = 50_000  # characters that may be read again in any case
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +112,7 @@ def read_stream(
     max_tokens: int,
     server: ModelServer,
 ) -> Reply:
-    """Return the reply in the parts, and close them as soon as the rest cannot matter.
+    """Return the reply in the parts, and close them once it is whole or too long.
 
     Raises `ChatError`; it is a `TransientError` only if no part of the reply has come.
     """
@@ -167,40 +163,37 @@ def _empty(reply: Reply, server: ModelServer) -> ChatError:
 
 
 class _PartialReply:
-    """A reply while it arrives; it is not cut once it is whole."""
+    """A reply while it arrives."""
 
     def __init__(self, options: GenerationOptions) -> None:
         self.has_begun = False
         self.bytes = 0  # of content and thinking, counted or not
         self._on_token = options.on_token
-        self._cutter = ReplyCutter(options.stop_when)
         self._contents: list[str] = []
         self._thoughts: list[str] = []
         self._calls: list[CallPiece] = []
         self.refusal = ""
-        self._is_last = False
-        self._done_reason: str | None = None
+        self.is_over = False
+        """Whether the server has ended, so that not even token counts follow."""
+        self.done_reason: str | None = None
         self._prompt_tokens: int | None = None
         self._completion_tokens: int | None = None
 
     def add(self, part: StreamPart) -> None:
-        """Add the next part, and cut the reply where the rest cannot matter."""
+        """Add the next part."""
         self.has_begun = True
         self.bytes += len((part.content + part.thinking).encode("utf-8", "replace"))
         if part.thinking:
             self._thoughts.append(part.thinking)
-        self._done_reason = part.done_reason or self._done_reason
+        self.done_reason = part.done_reason or self.done_reason
         self._prompt_tokens = _token_count(part.prompt_tokens) or self._prompt_tokens
         self._completion_tokens = _token_count(part.completion_tokens) or self._completion_tokens
         for piece in part.calls:
             self._add_call(piece)
             self.bytes += len(piece.arguments)
         self.refusal += part.refusal
-        self._is_last = part.is_last
-        if self.is_whole:
-            self._release(self._cutter.held_back() + part.content)
-        else:
-            self._release(self._cutter.pass_on(part.content))
+        self.is_over = part.is_last
+        self._release(part.content)
 
     def _add_call(self, piece: CallPiece) -> None:
         place = piece.place_in(self._calls)
@@ -219,22 +212,12 @@ class _PartialReply:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the model has ended, or the rest cannot matter."""
-        return self._cutter.has_cut or self._is_last or self._done_reason is not None
-
-    @property
-    def is_over(self) -> bool:
-        """Whether nothing more is needed, not even token counts."""
-        return self._cutter.has_cut or self._is_last
-
-    @property
-    def done_reason(self) -> str | None:
-        """Why the reply ended."""
-        return "stop" if self._cutter.has_cut else self._done_reason
+        """Whether the model has ended."""
+        return self.is_over or self.done_reason is not None
 
     def result(self) -> Reply:
-        """Return the reply up to the cut, with calls as text after it."""
-        self._release("" if self._cutter.has_cut else "".join(map(_call_as_text, self._calls)))
+        """Return the reply, with calls as text after it."""
+        self._release("".join(map(_call_as_text, self._calls)))
         return Reply(
             "".join(self._contents),
             thinking="".join(self._thoughts) or None,
@@ -256,69 +239,6 @@ def _token_count(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if 0 < value <= _MOST_TOKENS and value == int(value) else None
-
-
-class ReplyCutter:
-    """Passes a text on piece by piece, up to a line where `stop_when` says that it may end.
-
-    The beginning of each line is held back until the line is whole or has `LINE_START` characters,
-    and checked once, so the result does not depend on how the text is split. The time is linear.
-    """
-
-    def __init__(self, stop_when: StopCheck | None) -> None:
-        self.has_cut = False
-        self._stop_when = stop_when
-        self._passed: list[str] = []
-        self._length = 0
-        self._line: str | None = ""
-        self._break = ""
-        self._reread = 0
-
-    def pass_on(self, piece: str) -> str:
-        """Return the text that is certain to stay after `piece`; nothing after the cut."""
-        start = len(self._passed)
-        for number, words in enumerate(piece.split("\n")):
-            if number:
-                self._decide()
-                self._line, self._break = "", "\n"
-            if self.has_cut:
-                break
-            if self._line is None:
-                self._release(words)
-            else:
-                self._line += words
-                if len(self._line) >= LINE_START:
-                    self._decide()
-        return "".join(self._passed[start:])
-
-    def held_back(self) -> str:
-        """Return the text that was held back, because the reply is whole and is not cut."""
-        held = "" if self._line is None or self.has_cut else self._break + self._line
-        self._release(held)
-        self._line = None
-        return held
-
-    def _decide(self) -> None:
-        """Cut before the current line if `stop_when` says so, or else pass its beginning on."""
-        if self._line is None:
-            return
-        start = self._line[:LINE_START]
-        takes = self._length + LINE_START
-        may_reread = self._reread + takes <= _REREAD_FACTOR * self._length + _REREAD_FREE
-
-        def text() -> str:
-            self._reread += takes
-            return "".join(self._passed) + self._break
-
-        self.has_cut = bool(self._stop_when and may_reread and self._stop_when(start, text))
-        if not self.has_cut:
-            self._release(self._break + self._line)
-        self._line = None
-
-    def _release(self, text: str) -> None:
-        if text:
-            self._passed.append(text)
-            self._length += len(text)
 
 
 def lines(_: str, pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -43,28 +43,20 @@ class Reply:
     seconds: float = 0.0
 
 
-StopCheck = Callable[[str, Callable[[], str]], bool]
-"""Returns whether a reply that is still being written may end before a line.
-
-Takes the beginning of the line, and a function, slow to call, that returns the text before it.
-"""
-
-
 @dataclass(frozen=True, slots=True)
 class GenerationOptions:
     """The options of one reply. A model ignores those that it cannot follow.
 
     The reply ends before any of the texts `stop`, follows the JSON `schema`, and is complete within
-    `seconds`. `on_token` is called with each piece of the text as it arrives, and `stop_when`
-    decides where an unfinished reply may end. `temperature` replaces the configured one. Without
-    `may_think` the model answers at once, unless the configuration makes it think.
+    `seconds`. `on_token` is called with each piece of the text as it arrives. `temperature`
+    replaces the configured one. Without `may_think` the model answers at once, unless the
+    configuration makes it think.
     """
 
     stop: tuple[str, ...] = ()
     schema: Mapping[str, object] | None = None
     on_token: Callable[[str], None] | None = None
     seconds: float | None = None
-    stop_when: StopCheck | None = None
     temperature: float | None = None
     may_think: bool = True
 

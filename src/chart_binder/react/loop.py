@@ -19,12 +19,10 @@ from chart_binder.react.conversation import (
     ModelWithContext,
     Reply,
     Role,
-    StopCheck,
     ask,
 )
 from chart_binder.react.dialect import Dialect, is_same_step, read_step
 from chart_binder.react.parsing.answers import whole_answer
-from chart_binder.react.parsing.labels import begins_observation
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
 from chart_binder.react.sanitize import LOOKED_UP, bounded
 from chart_binder.react.steps import FinalAnswer, Step, ToolCall, Unreadable
@@ -223,8 +221,7 @@ def converse(
     )
     opening = _opening_with_lookups(task, calls, dialect)
     context = Context(opening, dialect, limits.observation_role, limits.window(chat))
-    stop_when = stop_after_step(dialect)
-    options = GenerationOptions(dialect.stop, on_token=hooks.on_token, stop_when=stop_when)
+    options = GenerationOptions(dialect.stop, on_token=hooks.on_token)
     parts = (hooks.on_event, limits, budget, context, calls, options)
     return _Conversation(chat, dialect, task, *parts).run()
 
@@ -488,26 +485,6 @@ def _object(answer: str) -> object:
         return read_json(answer)[0]
     except LenientJSONError:
         return answer
-
-
-def stop_after_step(dialect: Dialect) -> StopCheck:
-    """Return a check that stops a reply where it invents an observation after a complete step.
-
-    An observation within a thought, a quotation or an answer changes the step, so it does not stop
-    the reply.
-    """
-    marks = tuple(filter(None, (stop.strip() for stop in dialect.stop)))
-
-    def ends_reply(line: str, text: Callable[[], str]) -> bool:
-        if not (line.lstrip().startswith(marks) or begins_observation(line)):
-            return False
-        text_before = text()
-        step = dialect.parse(text_before)
-        return not isinstance(step, Unreadable) and is_same_step(
-            dialect.parse(text_before + line), step
-        )
-
-    return ends_reply
 
 
 def _reply_text(step: Step, reply: Reply, dialect: Dialect) -> str:
