@@ -16,8 +16,6 @@ from typing import Any, Final, Literal, TypeAlias
 
 import tomli
 
-from chart_binder.react.parsing.lexer import normalize_characters, without_markup
-
 Kind: TypeAlias = Literal[
     "thought", "action", "input", "answer", "observation", "speaker", "pause",
     "call", "calls", "object", "named"
@@ -46,7 +44,6 @@ _RESULTS: Final = frozenset(
 )
 _TOOLS: Final = frozenset({"tool", "function", "action", "search", "web", "api", "call", "query"})
 """A word of `_RESULTS` after one of these or after an underscore is an observation."""
-_OUTPUTS: Final = ("result", "results", "output", "outputs")
 _NAMED: Final = [[name] for name in _TOOLS]
 _STOP_WORDS: Final = frozenset(WORDS["stop_words"].split())
 _PREPOSITIONS: Final = ("based", "from", "given", "considering", "according")
@@ -128,20 +125,6 @@ def label_at(line: str) -> Directive | None:
     label = _LABEL.match(f"\n{line}")
     kind = _kind(label) if label else None
     return Directive(kind, 0, label.end() - 1, len(line), len(line)) if label and kind else None
-
-
-def begins_observation(line: str) -> bool:
-    """Return whether a line after an action begins an observation, perhaps misspelt."""
-    visible = without_markup(normalize_characters(line.lstrip()[:_MAX_NEARBY]))
-    bare = re.sub(r"\A(?:`{3,}|[ ]{0,3}(?:<|&lt;)/?)(?=\w)", "", visible).replace("&gt;", ":")
-    label = label_at(bare)
-    if label is None and bare != line.lstrip()[:_MAX_NEARBY]:
-        label = label_at(re.sub(r"[> ].*|\Z", ":", bare, count=1))
-    word = re.match(r"\W*(?:\w\W{1,3})?([^\W_]+)", bare)
-    folded = fold(word[1]) if word else ""
-    is_cut = word is not None and word[0] == bare and folded.startswith("obser")
-    is_label = label is not None and label.kind == "observation"
-    return is_label or is_cut or is_like(folded) or folded in _OUTPUTS
 
 
 def _kind(label: re.Match[str]) -> Kind | None:

@@ -30,7 +30,6 @@ from chart_binder.react.parsing.calls import (
 )
 from chart_binder.react.parsing.labels import (
     Directive,
-    begins_observation,
     find_labels,
     find_tags,
     kind_of,
@@ -46,7 +45,7 @@ from chart_binder.react.parsing.lenient_json import (
     skip_space,
 )
 from chart_binder.react.parsing.lexer import VisibleText, cut_at_turn_end, visible_text
-from chart_binder.react.parsing.turns import ASKING, INVENTED, ReplyTurn, find_turn, object_end
+from chart_binder.react.parsing.turns import ASKING, ReplyTurn, find_turn, object_end
 from chart_binder.react.steps import FinalAnswer, Step, ToolCall
 
 _MAX_REFUSED: Final = 4
@@ -62,7 +61,6 @@ _ANSWER_INLINE: Final = re.compile(
     r"[.!?。！？][ ]?(?=\**(?:Final )?Answer\**:\**(?P<space>\s*)(?:```(?:json)?\s*)?\{)"
 )
 _OBSERVING: Final = re.compile(r"[\W_]{0,12}obs", re.IGNORECASE)
-_MAX_LINES: Final = 64
 _LEFT_OVER: Final = " \t\n`~*_})]>;."
 _THOUGHT_BEGINS: Final = re.compile(r"\A(?:```\w*\s+)?<thoughts?>", re.IGNORECASE)
 _WRAPPER_BEGINS: Final = re.compile(
@@ -406,8 +404,6 @@ def _completed(
     text_after = _CLOSING_TAGS.sub("", text_after, count=1)
     paused = re.match(r"\W*PAUSE\b", text_after)
     text_after = text_after[paused.end() if paused else 0 :]
-    if INVENTED not in notes and any(map(begins_observation, text_after.split("\n", _MAX_LINES))):
-        notes += (INVENTED,)
     if text_after.strip(_LEFT_OVER):
         last = "final answer" if isinstance(step, FinalAnswer) else "PAUSE" if paused else "action"
         own_notes += (f"text after {'' if paused else 'the '}{last} discarded",)
