@@ -15,7 +15,7 @@ from chart_binder.llm.answer import ANSWER_KEYS, final_request
 from chart_binder.llm.result import Outcome
 from chart_binder.rules.labels import Labels
 from golden.bundles import year_only_single
-from llm.scripted_runs import DAY, ELSEWHERE, QUOTE, TRUSTED, YES, adjudicated, is_replayed, look
+from llm.scripted_runs import DAY, ELSEWHERE, QUOTE, YES, adjudicated, is_replayed, look
 from servers.ollama import OllamaStandIn
 
 ANSWER: dict[str, object] = {"rationale": "so", "crg_mbid": "C2", "rr_mbid": None}
@@ -27,13 +27,10 @@ LONG_PAGE = " ".join([f"{QUOTE}."] * 40 + ["Queen"])
     (["hm", "hm", "hm", "hm"], "3 turns in a row led nowhere, and the forced last answer"),
     ([], "the script has 1 replies"),
 ])  # fmt: skip
-def test_an_error_says_what_was_learned(replies: list[str], problem: str, tmp_path: Path) -> None:
+def test_an_error_says_what_ended_the_run(replies: list[str], problem: str, tmp_path: Path) -> None:
     result = adjudicated(look(), *replies, record=tmp_path)
     assert result.outcome is Outcome.ERROR
     assert problem in (result.problem or "")
-    assert (
-        result.rationale == f'no answer was reached; the last thought was "look"; read: {TRUSTED}'
-    )
     assert is_replayed(result)
 
 

@@ -103,34 +103,6 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
-MISUSES: list[dict[str, Any]] = [
-    {"chat": "llama3.2"}, {"chat": Scripted}, {"question": [Message("user", "?")]},
-    {"dialect": "xml"}, {"dialect": Xml}, {"tools": add}, {"tools": "add"}, {"tools": ["add"]},
-    {"tools": [{"name": "add"}]}, {"limits": 5}, {"validate_answer": "int"},
-    {"on_event": sys.stdout},
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("arguments", MISUSES)
-def test_a_wrong_argument_is_named_before_the_model_is_asked(arguments: dict[str, Any]) -> None:
-    model = Scripted([DONE])
-    [name] = arguments
-    with pytest.raises(TypeError, match=rf"\b{name.removesuffix('s')}"):
-        run(**{"question": "?", "chat": model, **arguments})
-    assert model.asked == []
-
-
-@pytest.mark.parametrize(("limits", "error"), [
-    ({"iterations": 0}, ValueError), ({"iterations": True}, TypeError),
-    ({"max_run_s": -1}, ValueError), ({"max_run_s": float("nan")}, ValueError),
-    ({"num_ctx": "4k"}, TypeError), ({"observation_role": "robot"}, ValueError),
-])  # fmt: skip
-def test_an_impossible_limit_is_refused(limits: dict[str, Any], error: type[Exception]) -> None:
-    [(name, value)] = limits.items()
-    with pytest.raises(error, match=f"^{name} .*{value!r}$"):
-        Limits(**limits)
-
-
 def test_a_script_is_a_list_and_a_prompt_takes_functions() -> None:
     with pytest.raises(TypeError, match=r"replies must be a list of texts, such as \['Final"):
         Scripted("Final Answer: 1")

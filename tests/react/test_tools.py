@@ -194,7 +194,6 @@ def test_a_model_is_named_as_functions_are_and_described_by_its_fields() -> None
     tool = Tool.of(lookup)
     assert tool.about == {"title": "the title of the song"}
     assert set(tool.schema["properties"]) == {"title", "year", "day"}  # type: ignore[call-overload]
-    assert '"title": "Title"' not in json.dumps(tool.schema)  # which only repeats the name
 
 
 def test_limits_are_kept_whichever_library_they_are_from() -> None:
@@ -251,7 +250,6 @@ def open_recipe(name: str, find: str | None = None) -> str:
     (scale_recipe, {"name": "Dal", "portions": 4}, "portions"),
     (scale_recipe, {"name": "Dal", "limit": 4}, "limit"),
     (scale_recipe, {"name": "Dal", "portions": False}, "portions"),
-    (scale_recipe, {"name": "Dal", "dishes": [{"name": "Dal", "for": 4}]}, "dishes.for"),
     (scale_recipe, "name: Dal\nportions: 4", "portions"),
     (scale_recipe, {"dish": "Dal", "portions": 4}, None),
     (find_recipe, {"words": "Dal", "dry_run": True}, "dry_run"),

@@ -51,7 +51,6 @@ from chart_binder.react.transcript import (
     MessageEvent,
     ObservationEvent,
     ReplyEvent,
-    partial_findings,
 )
 from chart_binder.rules.labels import Labels
 
@@ -196,7 +195,7 @@ class ReActAdjudicator:
             ending = self._converse(opening, checker)
             # An answer that was sent back stands if no other answer followed it.
             answer = ending.answer or checker.pending
-            result = _result(answer, ending, start, log, self.dialect)
+            result = _result(answer, ending, start, log)
             if ending.problem and ending.problem == self._unreachable:
                 result = replace(result, is_unreachable=True)
             interruption = ending.problem if answer and ending.problem else UNSET
@@ -333,12 +332,10 @@ def _result(
     ending: Ending[AdjudicationResult],
     start: StartEvent,
     log: RunLog,
-    dialect: Dialect,
 ) -> AdjudicationResult:
     """Return the answer, or the error that ended the run, with the run's usage and names."""
     if answer is None:
-        findings = partial_findings(log.events, dialect)
-        result = AdjudicationResult(Outcome.ERROR, problem=ending.problem, rationale=findings)
+        result = AdjudicationResult(Outcome.ERROR, problem=ending.problem)
     else:
         failures = tuple(failed_services(log.events))
         failure = failures[0].detail if failures and answer.crg_mbid is None else None

@@ -1,6 +1,6 @@
 """`run`, which answers a question with a model and tools in one call."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Final, TypeVar, overload
 
 from chart_binder.react.conversation import ChatModel, Message
@@ -25,28 +25,10 @@ INSTRUCTIONS: Final = (
 )
 """The default first part of the system prompt."""
 _DEFAULT_LIMITS: Final = Limits()
-_MODEL_MEMBERS: Final = ("model_id", "reply")
-_DIALECT_MEMBERS: Final = ("name", "stop", "tools", "form", "parse", "render", "observation")
-
-
-def _require_type(name: str, value: object, expected: str, kind: Any) -> None:
-    if not isinstance(value, kind):
-        raise TypeError(f"{name} must be {expected}, not {value!r}")
-
-
-def _require_members(name: str, value: object, expected: str, members: Sequence[str]) -> None:
-    """Raise `TypeError` if a value is a class or lacks a member of a protocol."""
-    if isinstance(value, type):
-        raise TypeError(f"{name} must be {expected}, not the class {value.__name__}")
-    if missing := [member for member in members if not hasattr(value, member)]:
-        lacks = " and no ".join(missing)
-        raise TypeError(f"{name} must be {expected}, not {value!r}, which has no {lacks}")
 
 
 def system_prompt(instructions: str, dialect: Dialect, tools: Iterable[ToolLike] = ()) -> str:
     """Return a system prompt: the instructions, the tools, and the form of a step."""
-    _require_type("instructions", instructions, "a text", str)
-    _require_members("dialect", dialect, "a dialect, such as Xml()", _DIALECT_MEMBERS)
     tools = Toolbox(tools).tools
     parts = (instructions, dialect.tools(tools) if tools else "", dialect.form(tools))
     return "\n\n".join(filter(None, parts))
@@ -103,15 +85,9 @@ def run(
     answer and whether the turn is the last; it returns what the answer means, or raises
     `AnswerRefusedError` with what to write instead. The default dialect is `Classic`.
 
-    Raises `ChatError` if the model cannot be asked, `ToolDefectError` for an unusable tool, and
-    `TypeError` for any other unusable argument. Other exceptions of `validate_answer` and
-    `on_event` are passed on.
+    Raises `ChatError` if the model cannot be asked, and `ToolDefectError` for an unusable tool.
+    Other exceptions of `validate_answer` and `on_event` are passed on.
     """
-    _require_type("question", question, "a text", str)
-    _require_members("chat", chat, "a chat model, such as ollama_model(...)", _MODEL_MEMBERS)
-    _require_type("validate_answer", validate_answer, "a function", Callable)
-    _require_type("on_event", on_event, "a function, such as record_in(file)", Callable)
-    _require_type("limits", limits, "Limits(...)", Limits)
     toolbox, dialect = Toolbox(tools), Classic() if dialect is None else dialect
     instructions = system_prompt(instructions, dialect, toolbox.tools)
     task = Task((Message("system", instructions), Message("user", question)), validate_answer)

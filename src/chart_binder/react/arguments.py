@@ -149,8 +149,6 @@ def _without_unknown(
             and not any(_suits(value, member, definitions) for member in unbound)
         )
     ]
-    for name, value in bound.items():
-        unusable += _unknown_inside(value, members[name], definitions, name)
     if unusable:
         names = " and ".join(f"`{key}`" for key in unusable)
         raise ArgumentsError(f"it has no argument{'' if len(unusable) == 1 else 's'} {names}")
@@ -163,25 +161,6 @@ def _suits(value: object, schema: Schema, definitions: Schema) -> bool:
         value = int(value)
     schema = resolved(schema, definitions)
     return any(has_type(value, part, definitions) for part in alternatives_of(schema) or (schema,))
-
-
-def _unknown_inside(value: object, schema: Schema, definitions: Schema, at: str) -> Iterator[str]:
-    """Yield the paths of keys inside a value that are not in its schema."""
-    schema = resolved(schema, definitions)
-    kinds = [part for part in alternatives_of(schema) if part.get("type") != "null"]
-    if kinds:
-        schema = resolved(kinds[0], definitions) if len(kinds) == 1 else {}
-    members: Mapping[str, Schema] = schema.get("properties", {})
-    items = schema.get("items")
-    if isinstance(value, list) and isinstance(items, dict):
-        for part in value:
-            yield from _unknown_inside(part, items, definitions, at)
-    if isinstance(value, dict) and members and not schema.get("additionalProperties"):
-        for key, part in value.items():
-            if key in members:
-                yield from _unknown_inside(part, members[key], definitions, f"{at}.{key}")
-            elif _may_matter(key, part):
-                yield f"{at}.{key}"
 
 
 def _unwrapped(unknown: Mapping[str, object], wrapper: str) -> dict[str, object] | str | None:

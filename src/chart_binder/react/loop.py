@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, Final, Generic, TypeVar, get_args
+from typing import Final, Generic, TypeVar
 
 from chart_binder.react.call_runner import CallRunner, Remark, advice
 from chart_binder.react.context import CallResult, Context, ContextFullError, Turn
@@ -76,8 +76,6 @@ class Limits:
     characters and shown in a message of `observation_role`. `max_run_s` limits the seconds of a
     run, and `max_run_tokens` the tokens of all prompts and replies. A prompt has at most `num_ctx`
     minus `max_tokens` tokens; the model's own values replace None.
-
-    Raises `ValueError` or `TypeError` for an impossible value.
     """
 
     iterations: int = 5
@@ -89,16 +87,6 @@ class Limits:
     num_ctx: int | None = None
     max_tokens: int | None = None
 
-    def __post_init__(self) -> None:
-        if self.observation_role not in get_args(Role):
-            roles = ", ".join(map(repr, get_args(Role)))
-            raise ValueError(f"observation_role must be one of {roles}: {self.observation_role!r}")
-        for name in ("iterations", "observation_chars", "patience"):
-            _require_number(name, getattr(self, name), 1)
-        for name in ("max_run_tokens", "num_ctx", "max_tokens"):
-            _require_number(name, getattr(self, name) or 0, 0)
-        _require_number("max_run_s", self.max_run_s, 0, int | float)
-
     def window(self, chat: ChatModel) -> int:
         """Return the largest number of tokens in a prompt for this model; 0 means no limit."""
         num_ctx, max_tokens = self.num_ctx, self.max_tokens
@@ -106,13 +94,6 @@ class Limits:
             num_ctx = chat.num_ctx if num_ctx is None else num_ctx
             max_tokens = chat.max_tokens if max_tokens is None else max_tokens
         return max(0, (num_ctx or 0) - (max_tokens or 0))
-
-
-def _require_number(name: str, value: object, least: int, kind: Any = int) -> None:
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a number, not {value!r}")
-    if not value >= least:
-        raise ValueError(f"{name} must be at least {least}, not {value}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,6 @@ _LIMITS: Final = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_leng
 _DESCRIPTIONS: Final = ("description", "documentation")
 _SCHEMA_DEFAULTS: Final = (str, int, float, bool, Enum, type(None))
 """The types of defaults that the schema contains."""
-_BY_MEMBER: Final = ("properties", "$defs")
-"""The parts of a schema whose keys are names."""
 
 
 class ToolDefectError(TypeError):
@@ -200,7 +198,7 @@ def from_model(kind: Any, parameter: str, argument_texts: Mapping[str, str]) -> 
     """
     if is_pydantic(kind):
         return ArgumentModel(
-            _without_titles(kind.model_json_schema()),
+            kind.model_json_schema(),
             # As JSON, because a strict model accepts a date only in that form.
             lambda arguments: kind.model_validate_json(msgspec.json.encode(arguments)),
             partial(kind.model_dump, mode="json", by_alias=True),
@@ -257,26 +255,6 @@ def _default(parameter: inspect.Parameter) -> tuple[object, ...]:
     if isinstance(default, _SCHEMA_DEFAULTS):
         return (default,)
     return (msgspec.field(default_factory=lambda: default),)
-
-
-def _without_titles(schema: Any, *, is_by_member: bool = False) -> Any:
-    """Return a schema without titles, which only repeat a name; `is_by_member`: its keys are names.
-
-    A member that is called `title` stays.
-    """
-    match schema:
-        case dict():
-            return {
-                key: part
-                if key == "default"
-                else _without_titles(part, is_by_member=not is_by_member and key in _BY_MEMBER)
-                for key, part in schema.items()
-                if key != "title" or is_by_member
-            }
-        case list():
-            return [*map(_without_titles, schema)]
-        case _:
-            return schema
 
 
 def _msgspec_json(value: object) -> dict[str, object]:

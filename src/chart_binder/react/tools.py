@@ -217,22 +217,6 @@ def _normal_space(value: object) -> object:
     return [_normal_space(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _listed_tools(tools: Any) -> Iterable[Any]:
-    if isinstance(tools, Iterable) and not isinstance(tools, str | bytes | Mapping | type):
-        return tools
-    raise ToolDefectError(
-        f"tools must be a list of functions and Tools, such as [departures], not {tools!r}"
-    )
-
-
-def _as_tool(tool: Any) -> Tool:
-    if isinstance(tool, Tool):
-        return tool
-    if callable(tool):
-        return Tool.of(tool)
-    raise ToolDefectError(f"a tool must be a function or a Tool, not {tool!r}")
-
-
 class Toolbox:
     """The tools of one conversation, found by the names that models write.
 
@@ -243,7 +227,8 @@ class Toolbox:
     def __init__(self, tools: Iterable[ToolLike], for_code: Iterable[Tool] = ()) -> None:
         from chart_binder.react.parsing.calls import is_answer_name, is_no_tool  # loads the parser
 
-        self.tools = tuple(map(_as_tool, _listed_tools(tools)))
+        functions: Iterable[Any] = tools
+        self.tools = tuple(tool if isinstance(tool, Tool) else Tool.of(tool) for tool in functions)
         self._by_name: dict[str, Tool] = {}
         self._for_code = {tool.name: tool for tool in for_code}
         for tool in self.tools:

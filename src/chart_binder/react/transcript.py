@@ -1,7 +1,5 @@
 """Writes, reads and replays transcripts: the events of a run, one JSON object a line."""
 
-import io
-import json
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import IO, TypeAlias
 
 import msgspec
 
@@ -20,11 +18,7 @@ from chart_binder.react.steps import (
     Observation,
     ObservationStatus,
     ToolCall,
-    Unreadable,
 )
-
-if TYPE_CHECKING:
-    from chart_binder.react.dialect import Dialect
 
 _log = logging.getLogger(__name__)
 _REPLY_FIELDS = tuple(field.name for field in fields(Reply))
@@ -120,12 +114,11 @@ class TranscriptDefectError(ValueError):
     """A line of a transcript cannot be read; the text names the line and what is wrong."""
 
 
-def record_in(target: IO[bytes] | IO[str] | Path | str) -> EventHandler:
+def record_in(target: IO[bytes] | Path | str) -> EventHandler:
     """Return a handler that writes each event as one line and flushes it.
 
-    `target` is an open file, binary or text, or the path of a new file, which replaces an existing
-    one. Text is written in ASCII, so that the encoding of the file does not matter. Raises
-    `OSError`, and `TypeError` for any other target.
+    `target` is an open binary file, or the path of a new file, which replaces an existing one.
+    Raises `OSError`.
     """
     if isinstance(target, str | Path):
         path = Path(target)
@@ -136,14 +129,10 @@ def record_in(target: IO[bytes] | IO[str] | Path | str) -> EventHandler:
                 file.write(_ENCODER.encode(event) + b"\n")
 
         return append
-    if not callable(getattr(target, "write", None)):
-        raise TypeError(f"events are written to an open file or a path, not to {target!r}")
-    stream: Any = target
-    is_text = isinstance(getattr(stream, "file", stream), io.TextIOBase)
+    stream = target
 
     def record(event: AnyEvent) -> None:
-        line = _ENCODER.encode(event)
-        stream.write(json.dumps(json.loads(line)) + "\n" if is_text else line + b"\n")
+        stream.write(_ENCODER.encode(event) + b"\n")
         stream.flush()
 
     return record
@@ -183,11 +172,11 @@ def record_in_file(path: Path) -> Iterator[EventHandler | None]:
 
 
 def read_transcript(
-    lines: Iterable[bytes] | Iterable[str] | Path | str, kinds: object = EngineEvent
+    lines: Iterable[bytes] | Path | str, kinds: object = EngineEvent
 ) -> Iterator[AnyEvent]:
     """Yield the events of a transcript, with the iterations that a canned one omits.
 
-    `lines` are the lines of an open file, binary or text, or the path of a file. `kinds` is the
+    `lines` are the lines of an open binary file, or the path of a file. `kinds` is the
     union of the allowed events. An incomplete last line, as a killed run leaves it, is skipped.
     Raises `TranscriptDefectError`, and `OSError` if a file cannot be read.
     """
@@ -196,8 +185,7 @@ def read_transcript(
     decoder = msgspec.json.Decoder[AnyEvent](kinds)
     turn = 0
     defect: TranscriptDefectError | None = None
-    encoded = (line.encode("utf-8", "replace") if isinstance(line, str) else line for line in lines)
-    for number, line in enumerate(encoded, start=1):
+    for number, line in enumerate(lines, start=1):
         if defect:
             raise defect
         if not line.strip():
@@ -329,29 +317,3 @@ class Replay:
         raise ChatError(
             f"the transcript ends after reply {len(self._replies)}, before the run does"
         )
-
-
-_MAX_SOURCES = 10
-
-
-def partial_findings(events: Iterable[AnyEvent], dialect: "Dialect") -> str:
-    """Return the last thought and the sources that were read, in one line, or an empty text."""
-    from chart_binder.react.sanitize import one_line  # imports the parser of replies
-
-    events = tuple(events)
-    sources = dict.fromkeys(
-        one_line(source, 200)
-        for event in events
-        if isinstance(event, ObservationEvent) and not event.error
-        for source in event.sources
-    )
-    remainder = f" and {len(sources) - _MAX_SOURCES} more" if len(sources) > _MAX_SOURCES else ""
-    steps = (dialect.parse(event.content) for event in events if isinstance(event, ReplyEvent))
-    thoughts = [step.thought for step in steps if not isinstance(step, Unreadable) and step.thought]
-    thought = one_line(thoughts[-1], 400) if thoughts else ""
-    findings = (
-        f'the last thought was "{thought}"' if thought else "",
-        f"read: {' '.join(list(sources)[:_MAX_SOURCES])}{remainder}" if sources else "",
-    )
-    text = "; ".join(filter(None, findings))
-    return f"no answer was reached; {text}" if text else ""
