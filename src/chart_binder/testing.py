@@ -18,7 +18,7 @@ from msgspec import UNSET
 
 from chart_binder.errors import TranscriptError, counted
 from chart_binder.jobs.transcripts import RecordedRun, read_recording
-from chart_binder.llm.events import EvidenceEvent, Playback, ReadingEvent, ReadingScript
+from chart_binder.llm.events import Playback
 from chart_binder.llm.prompt import RESERVED_LABELS
 from chart_binder.react.conversation import ChatError, GenerationOptions, Message, Reply
 from chart_binder.react.sanitize import sanitize
@@ -79,17 +79,8 @@ class CannedModel:
         self._recorded = recorded
         self._turns = [(turn, turn.reply) for turn in recorded.turns if turn.reply]
         self._lookups = [turn for turn in recorded.turns if turn.reply is None]
-        self.playback = Playback(
-            self,
-            ReadingScript(event for event in recorded.events if isinstance(event, ReadingEvent)),
-            tuple(
-                exchange.step.call
-                for turn in self._lookups
-                for exchange in turn.exchanges
-                if exchange.step
-            ),
-            {event.record: event for event in recorded.events if isinstance(event, EvidenceEvent)},
-        )
+        whole = Playback.of(recorded.events)
+        self.playback = Playback(self, whole.readings, whole.opening_calls, whole.records)
         self._has_steps = any(
             exchange.step for turn in recorded.turns for exchange in turn.exchanges
         )
@@ -336,16 +327,3 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     else:
         return
     pytest.fail(message, pytrace=False)  # the traceback explains nothing
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add the departures that the tested code caught to the report of another failure."""
-    report = yield
-    if report.failed and call.when == "call":
-        for run in item.stash.get(_PLAYED, []):
-            if run.departure and str(run.departure) not in report.longreprtext:
-                report.sections.append(("Departure from a transcript", str(run.departure)))
-    return report
