@@ -252,11 +252,6 @@ def visible_text(reply: str, dialect_tags: frozenset[str] = frozenset()) -> Visi
     return replace(visible, text=own_text, notes=notes)
 
 
-def without_markup(text: str) -> str:
-    """Return a text without HTML tags for emphasis and line breaks."""
-    return _MARKUP.sub("", text)
-
-
 def normalize_characters(text: str) -> str:
     """Return a text without invisible characters, and with similar signs replaced by ASCII."""
     if text.isascii() and "\x1b" not in text:
