@@ -73,9 +73,7 @@ def test_the_tools_examples_are_tools() -> None:
     assert told[1] == "You want to know about Queen? That is question 2."
 
 
-def test_the_prompts_examples_are_prompts(capsys: pytest.CaptureFixture[str]) -> None:
-    run(next(code for code in blocks("docs/adjudicator.md", "python") if "load_prompt" in code))
-    assert "9. Radio sessions are not releases." in capsys.readouterr().out
+def test_the_prompts_example_is_a_prompt() -> None:
     text = next(text for text in blocks("docs/adjudicator.md", "toml") if "[llm.prompt]" in text)
     words = tomli.loads(text)["llm"]["prompt"]
     assert configured_prompt(PromptConfig.model_validate(words)).name.startswith(
