@@ -1,6 +1,5 @@
 """Useful text comes out of pages of every make, at a bounded cost."""
 
-import json
 import tracemalloc
 from pathlib import Path
 
@@ -50,16 +49,8 @@ def test_json_that_is_too_deep_is_read_as_text() -> None:
     assert from_json("[" * 100_000).blocks[0].startswith("[[[")
 
 
-def test_a_record_of_several_lines_has_its_name_on_each() -> None:
-    record = {"title": "Killer Queen", **{f"member{n}": "word " * 5 for n in range(20)}}
-    lines = from_json(json.dumps([record])).blocks
-    assert len(lines) > 2
-    assert all(line.startswith("[0] (Killer Queen): member") for line in lines[1:])
-    assert all(len(line) <= 240 for line in lines)
-
-
 @pytest.mark.parametrize(("markup", "blocks"), MARKUP["xml"].items())
-def test_xml_is_read_as_the_data_it_is(markup: str, blocks: str) -> None:
+def test_xml_is_read_as_a_page(markup: str, blocks: str) -> None:
     assert "\n".join(from_xml(markup).blocks) == blocks
 
 

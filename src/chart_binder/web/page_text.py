@@ -8,14 +8,14 @@ import csv
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from bs4 import BeautifulSoup
 from bs4.element import NavigableString, Tag
 
 from chart_binder.react.sanitize import one_line
-from chart_binder.web.markup import HEADINGS, Links, attributes_of, reduced, tokens, unescaped
+from chart_binder.web.markup import HEADINGS, Links, reduced, unescaped
 
 _MOST_BLOCKS = 20_000
 MOST_CHARS = 500_000
@@ -174,12 +174,16 @@ def _text_of(element: Tag) -> str:
 
 
 _LONGEST_JSON = 300_000
+_DEEPEST = 40
 _IS_PAGE = re.compile(r"<html[\s>]", re.IGNORECASE)
 _ROOT_WITHIN = 2_000  # characters that are searched for `<html>`
-_LONGEST_LINE = 240
-_LONGEST_NAME = 60
-_NAMES = ("title", "name")
-_Members: TypeAlias = Mapping[str, Any]
+_CDATA = re.compile(r"<!\[CDATA\[|\]\]>")
+_OF_XML = (
+    (re.compile(r"<(/?)title\b"), r"<\1b"),
+    (re.compile(r"<(?:item|entry)\b"), "<tr><td"),
+    (re.compile(r"</(?:item|entry)\b"), "</td></tr"),
+)
+"""Elements of XML, and what they are in HTML: an entry of a feed is a row."""
 
 
 def from_csv(text: str) -> Extract:
@@ -203,129 +207,24 @@ def from_json(text: str) -> Extract:
 
 
 def from_xml(text: str) -> Extract:
-    """Read XML like JSON, and XHTML like HTML."""
-    if _IS_PAGE.search(text, 0, _ROOT_WITHIN):
-        return from_html(text)
-    members, cut = _read_xml(text)
-    return Extract("", "", tidy(_lines_of(members)), cut)
+    """Read XML, such as a feed, like HTML; its texts may be HTML."""
+    if not _IS_PAGE.search(text, 0, _ROOT_WITHIN):
+        text = unescaped(_CDATA.sub("", text))
+        for pattern, replacement in _OF_XML:
+            text = pattern.sub(replacement, text)
+    return from_html(text)
 
 
-def _lines_of(document: object) -> Iterator[str]:
-    """Yield a document as lines, in its order; each object in a list is a record."""
-    for path, value in _leaves(document, with_records=True):
-        if isinstance(value, Mapping):
-            yield from _record_lines(path, value)
-        else:
-            yield f"{path}: {value}" if path else str(value)
-
-
-def _leaves(
-    value: object, path: str = "", depth: int = 0, *, with_records: bool = False
-) -> Iterator[tuple[str, object]]:
-    """Yield the path and value of each leaf; `with_records` an object in a list is a leaf, too."""
-    if with_records and isinstance(value, Mapping) and path.endswith("]"):
-        yield path, value
-    elif isinstance(value, Mapping | list):
-        for inner, member in _members(path, value) if depth < _DEEPEST else ():
-            yield from _leaves(member, inner, depth + 1, with_records=with_records)
+def _lines_of(value: object, path: str = "", depth: int = 0) -> Iterator[str]:
+    """Yield a line for each leaf of a document, and one for each record (an object in a list)."""
+    if isinstance(value, Mapping) and path.endswith("]"):
+        if record := " | ".join(_lines_of(value, "", depth + 1)):
+            yield f"{path}: {record}"
+    elif isinstance(value, list):
+        for at, item in enumerate(value if depth < _DEEPEST else ()):
+            yield from _lines_of(item, f"{path}[{at}]", depth + 1)
+    elif isinstance(value, Mapping):
+        for name, member in value.items() if depth < _DEEPEST else ():
+            yield from _lines_of(member, f"{path}.{name}".lstrip("."), depth + 1)
     elif value not in (None, ""):
-        yield path, value
-
-
-def _members(path: str, value: _Members | list[object]) -> Iterator[tuple[str, object]]:
-    if isinstance(value, list):
-        return ((f"{path}[{at}]", item) for at, item in enumerate(value))
-    return ((f"{path}.{name}".lstrip("."), member) for name, member in value.items())
-
-
-def _record_lines(path: str, record: Mapping[str, object]) -> Iterator[str]:
-    """Yield the values of a record on as few lines as fit; later lines repeat its name."""
-    names = (record.get(name) for name in _NAMES)
-    name = next((name[:_LONGEST_NAME] for name in names if isinstance(name, str) and name), "")
-    line = ""
-    for inner, value in _leaves(record):
-        longer = f"{line} | {inner}: {value}" if line else f"{path}: {inner}: {value}"
-        if line and len(longer) > _LONGEST_LINE:
-            yield line
-            longer = f"{path} ({name}): {inner}: {value}" if name else f"{path}: {inner}: {value}"
-        line = longer
-    if line:
-        yield line
-
-
-_MOST_XML_TOKENS = 60_000
-_MOST_XML_CHARS = 300_000
-_DEEPEST = 40
-_TEXT_MEMBER = "text"
-_XML_PREFIXES = ("xmlns", "xml:", "xsi:")
-
-
-def _read_xml(markup: str) -> tuple[_Members, bool]:
-    """Return XML as objects, lists and strings, and whether a limit cut it.
-
-    `<release id="x"><title>Y</title></release>` is `{"release": {"id": "x", "title": "Y"}}`;
-    siblings of the same name are a list. Elements without an end tag end with the text.
-    """
-    opened = [_Element("", {})]
-    chars = 0
-    cut = False
-    for count, token in enumerate(tokens(markup)):
-        if cut := count >= _MOST_XML_TOKENS or chars >= _MOST_XML_CHARS:
-            break
-        if not token.name:
-            opened[-1].texts.append(unescaped(token.text).strip())
-            chars += len(opened[-1].texts[-1])
-        elif token.closes:
-            _close(opened, token.name)
-        elif len(opened) < _DEEPEST:
-            members = {
-                name: value
-                for name, value in attributes_of(token).items()
-                if value and not name.startswith(_XML_PREFIXES)
-            }
-            chars += sum(map(len, (*members, *members.values())))
-            opened.append(_Element(token.name, members))
-            if token.is_empty_element:
-                _close(opened, token.name)
-    while len(opened) > 1:
-        _close(opened, opened[-1].name)
-    value = opened[0].value
-    return value if isinstance(value, dict) else {_TEXT_MEMBER: value}, cut
-
-
-def _close(opened: list["_Element"], name: str) -> None:
-    while name in (element.name for element in opened[1:]):
-        closed = opened.pop()
-        opened[-1].add(closed.name, closed.value)
-        if closed.name == name:
-            return
-
-
-@dataclass(slots=True)
-class _Element:
-    name: str
-    members: dict[str, Any]
-    texts: list[str] = field(default_factory=list)
-
-    def add(self, name: str, value: object) -> None:
-        old_value = self.members.get(name)
-        if value and isinstance(old_value, list):
-            old_value.append(value)
-        elif value:
-            self.members[name] = value if old_value is None else [old_value, value]
-
-    @property
-    def value(self) -> _Members | str:
-        text = _without_markup(" ".join(filter(None, self.texts)))
-        if not self.members:
-            return text
-        self.add(_TEXT_MEMBER, text)
-        return self.members
-
-
-def _without_markup(text: str) -> str:
-    """Return the text of a member, which may itself be HTML, without tags."""
-    if "<" not in text:
-        return text
-    body = reduced(text).body
-    return " ".join("".join(unescaped(token.text) or " " for token in tokens(body)).split())
+        yield f"{path}: {value}" if path else str(value)
