@@ -59,11 +59,31 @@ def opened(browser: Any) -> Iterator[Open]:
     assert [problem for problem in problems if "Failed to load resource" not in problem] == []
 
 
+@pytest.fixture
+def reviewed(serve: Serve, waiting: Waiting, opened: Open) -> Open:
+    """Open the review of so many cases, of which some have a proposal."""
+
+    def run(count: int, proposed: int = 0, **options: object) -> Any:
+        waiting(count, proposed)
+        return opened(serve(), **options)
+
+    return run
+
+
 def press(page: Any, key: str, says: str) -> str:
     """Press a key, wait for what the page then says, and return the heading."""
     page.keyboard.press(key)
     page.wait_for_selector(f'#status:has-text("{says}"), #alert:has-text("{says}")')
     return str(page.inner_text("h1"))
+
+
+def answer(page: Any, key: str, text: str, says: str) -> None:
+    """Press a key, enter a text in its dialog, and wait for an element."""
+    page.keyboard.press(key)
+    page.wait_for_selector("dialog[open] input:focus")
+    page.keyboard.insert_text(text)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(says)
 
 
 def left(canon: Canon) -> list[str]:
@@ -84,11 +104,8 @@ def test_the_address_becomes_a_cookie(serve: Serve, waiting: Waiting, opened: Op
     assert "was used before" in other.inner_text("body")
 
 
-def test_a_case_is_reviewed_by_hand(
-    canon: Canon, serve: Serve, waiting: Waiting, opened: Open
-) -> None:
-    waiting(2, proposed=1)
-    page = opened(serve())
+def test_a_case_is_reviewed_by_hand(canon: Canon, reviewed: Open) -> None:
+    page = reviewed(2, proposed=1)
     assert "before or after 1975-08-23?" in page.inner_text("#need")
     page.click("text=Accept")
     page.wait_for_selector('#status:has-text("accepted")')
@@ -107,12 +124,9 @@ def test_a_case_is_reviewed_by_hand(
     assert page.locator("tr.done").count() == 2
 
 
-def test_everything_works_by_keys_alone(
-    canon: Canon, serve: Serve, waiting: Waiting, opened: Open
-) -> None:
+def test_everything_works_by_keys_alone(canon: Canon, reviewed: Open) -> None:
     files = [f"{number}.flac" for number in range(8)]
-    waiting(8, proposed=3)
-    page = opened(serve())
+    page = reviewed(8, proposed=3)
     page.keyboard.press("n")
     page.wait_for_selector("#previous")
     page.keyboard.press("p")
@@ -125,11 +139,7 @@ def test_everything_works_by_keys_alone(
     page.wait_for_selector('#status:has-text("accepted together: 3")')
     assert left(canon) == files[3:]
     press(page, "k", "kept out of the queue")
-    page.keyboard.press("d")
-    page.wait_for_selector("dialog[open] input:focus")
-    page.keyboard.type("1975-10-31")
-    page.keyboard.press("Enter")
-    page.wait_for_selector('#status:has-text("1975-10-31 is right")')
+    answer(page, "d", "1975-10-31", '#status:has-text("1975-10-31 is right")')
     press(page, "x", "not this recording")
     assert left(canon) == files[6:]
     press(page, "9", "not this recording")  # there is no ninth candidate: nothing happens
@@ -150,11 +160,8 @@ def test_everything_works_by_keys_alone(
     page.wait_for_selector("h1:focus")
 
 
-def test_a_verdict_takes_less_than_six_seconds(
-    canon: Canon, serve: Serve, waiting: Waiting, opened: Open
-) -> None:
-    waiting(12, proposed=4)
-    page = opened(serve())
+def test_a_verdict_takes_less_than_six_seconds(canon: Canon, reviewed: Open) -> None:
+    page = reviewed(12, proposed=4)
     began = time.monotonic()
     for number in range(12):
         key = "a" if page.locator("[data-act=accept]").count() else "2"
@@ -164,11 +171,8 @@ def test_a_verdict_takes_less_than_six_seconds(
     assert left(canon) == []
 
 
-def test_two_tabs_do_not_lose_a_verdict(
-    canon: Canon, serve: Serve, waiting: Waiting, opened: Open
-) -> None:
-    waiting(2, proposed=1)
-    page = opened(serve())
+def test_two_tabs_do_not_lose_a_verdict(canon: Canon, reviewed: Open) -> None:
+    page = reviewed(2, proposed=1)
     other = page.context.new_page()
     other.goto(page.url)
     press(page, "a", "accepted")
@@ -196,11 +200,8 @@ def test_a_tab_takes_back_its_own_verdict(
     assert left(canon) == ["0.flac"]
 
 
-def test_a_long_press_or_a_double_click_is_one_verdict(
-    canon: Canon, serve: Serve, waiting: Waiting, opened: Open
-) -> None:
-    waiting(4)
-    page = opened(serve())
+def test_a_long_press_or_a_double_click_is_one_verdict(canon: Canon, reviewed: Open) -> None:
+    page = reviewed(4)
     page.dblclick("text=Keep open", delay=0)
     page.wait_for_selector('#status:has-text("kept out")')
     page.wait_for_timeout(300)
@@ -214,11 +215,8 @@ def test_a_long_press_or_a_double_click_is_one_verdict(
     assert len(left(canon)) == 2
 
 
-def test_the_page_can_be_reloaded_in_the_middle(
-    canon: Canon, serve: Serve, waiting: Waiting, opened: Open
-) -> None:
-    waiting(4)
-    page = opened(serve())
+def test_the_page_can_be_reloaded_in_the_middle(canon: Canon, reviewed: Open) -> None:
+    page = reviewed(4)
     press(page, "2", "C2 is right")
     before = page.url
     page.reload()
@@ -250,43 +248,26 @@ def test_a_record_is_pasted_and_confirmed(
     waiting(2)
     with MusicBrainzStandIn(open_bundles(2)) as mb:
         page = opened(serve(**asking(mb)))
-        page.keyboard.press("o")
-        page.wait_for_selector("dialog[open] input:focus")
-        page.keyboard.insert_text(f"https://musicbrainz.org/release/{LP}")
-        page.keyboard.press("Enter")
-        page.wait_for_selector('#status:has-text("is right")')
-        page.keyboard.press("w")
-        page.wait_for_selector("dialog[open] input:focus")
-        page.keyboard.insert_text("00000000-0000-4000-8000-00000000ffff")
-        page.keyboard.press("Enter")
-        page.wait_for_selector('dialog[open] #ask-problem:has-text("check the id")')
+        answer(page, "o", f"https://musicbrainz.org/release/{LP}", '#status:has-text("is right")')
+        unknown = "00000000-0000-4000-8000-00000000ffff"
+        answer(page, "w", unknown, 'dialog[open] #ask-problem:has-text("check the id")')
         page.keyboard.insert_text(SINGLE)
         page.keyboard.press("Enter")
         page.wait_for_selector('#status:has-text("it came out on")')
     assert left(canon) == []
 
 
-def test_a_doubtful_date_is_asked_about(
-    canon: Canon, serve: Serve, waiting: Waiting, opened: Open
-) -> None:
-    waiting(1)
-    page = opened(serve())
-    for answer, files in (("Escape", 1), ("Enter", 0)):
-        page.keyboard.press("d")
-        page.wait_for_selector("dialog[open] input:focus")
-        page.keyboard.type("1999")
-        page.keyboard.press("Enter")
-        page.wait_for_selector('dialog[open]:has-text("1999 is later than 1975")')
-        page.keyboard.press(answer)
+def test_a_doubtful_date_is_asked_about(canon: Canon, reviewed: Open) -> None:
+    page = reviewed(1)
+    for key, files in (("Escape", 1), ("Enter", 0)):
+        answer(page, "d", "1999", 'dialog[open]:has-text("1999 is later than 1975")')
+        page.keyboard.press(key)
         eventually(lambda files=files: len(left(canon)) == files)  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("key", ["d", "w", "o", "=", "r"])
-def test_a_refused_answer_stays_in_its_dialog(
-    canon: Canon, serve: Serve, waiting: Waiting, opened: Open, key: str
-) -> None:
-    waiting(1, proposed=1)
-    page = opened(serve())
+def test_a_refused_answer_stays_in_its_dialog(canon: Canon, key: str, reviewed: Open) -> None:
+    page = reviewed(1, proposed=1)
     page.keyboard.press(key)
     page.wait_for_selector("dialog[open] input:focus")
     page.keyboard.type("banana")
@@ -326,9 +307,8 @@ def test_keys_typed_after_a_dialog_was_closed_by_an_error_do_nothing(
     assert left(canon) == ["1.flac"]
 
 
-def test_the_file_is_played(serve: Serve, waiting: Waiting, opened: Open) -> None:
-    waiting(1)
-    page = opened(serve())
+def test_the_file_is_played(reviewed: Open) -> None:
+    page = reviewed(1)
     page.keyboard.press("Space")
     played = "audio => audio.currentTime > 0 || audio.ended"
     eventually(lambda: bool(page.locator("#audio").evaluate(played)))
@@ -377,11 +357,8 @@ def test_a_page_of_another_port_changes_nothing(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [NARROW, {"width": 1200, "height": 900}])
-def test_axe_finds_nothing_serious(
-    serve: Serve, waiting: Waiting, opened: Open, size: dict[str, int], scheme: str
-) -> None:
-    waiting(3, proposed=2)
-    page = opened(serve(), viewport=size, color_scheme=scheme, bypass_csp=True)
+def test_axe_finds_nothing_serious(reviewed: Open, size: dict[str, int], scheme: str) -> None:
+    page = reviewed(3, proposed=2, viewport=size, color_scheme=scheme, bypass_csp=True)
 
     def check(place: str) -> None:
         result = axe.Axe().run(page)
@@ -415,9 +392,8 @@ def test_axe_finds_nothing_serious(
     assert (max(page.locator("body").evaluate(background)) < 100) == (scheme == "dark")
 
 
-def test_a_screen_reader_is_told_what_happens(serve: Serve, waiting: Waiting, opened: Open) -> None:
-    waiting(2, proposed=1)
-    page = opened(serve())
+def test_a_screen_reader_is_told_what_happens(reviewed: Open) -> None:
+    page = reviewed(2, proposed=1)
     names = page.locator("button").evaluate_all("all => all.map(b => b.ariaLabel || b.innerText)")
     assert all(name.strip() for name in names)
     assert page.get_by_role("main").count() == page.get_by_role("banner").count() == 1
@@ -430,11 +406,8 @@ def test_a_screen_reader_is_told_what_happens(serve: Serve, waiting: Waiting, op
     assert page.locator("a:focus, button:focus, audio:focus").count() == 1
 
 
-def test_single_keys_can_be_turned_off(
-    canon: Canon, serve: Serve, waiting: Waiting, opened: Open
-) -> None:
-    waiting(1)
-    page = opened(serve())
+def test_single_keys_can_be_turned_off(canon: Canon, reviewed: Open) -> None:
+    page = reviewed(1)
     page.keyboard.press("?")
     page.uncheck("#keys-on")
     page.click("text=Close")
