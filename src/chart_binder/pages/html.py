@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from starlette.requests import Request
 
-STYLE = "style.css"
 _DIGITS = 4
 _FOLDER = resources.files("chart_binder.pages")
 
@@ -29,17 +28,13 @@ def render(template: str, **values: object) -> str:
     return environment().get_template(template).render(style="", digest="", **values)
 
 
-def render_file(template: str, **values: object) -> str:
+def render_file(template: str, sheet: str = "style.css", /, **values: object) -> str:
     """Return a page that is complete in one file: it has its style sheet and no script."""
     from markupsafe import Markup
 
-    style = static_file(STYLE).decode()
-    sheet = Markup(style)  # noqa: S704 - our own file
-    return (
-        environment()
-        .get_template(template)
-        .render(style=sheet, digest=style_digest(style), **values)
-    )
+    style = static_file(sheet).decode()
+    values |= {"style": Markup(style), "digest": style_digest(style)}  # noqa: S704 - our own file
+    return environment().get_template(template).render(**values)
 
 
 def prepare(*templates: str) -> None:

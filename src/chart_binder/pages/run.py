@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-from markupsafe import Markup
 
 from chart_binder.errors import counted
 from chart_binder.jobs import transcripts, wording
-from chart_binder.pages.html import environment, static_file, style_digest
+from chart_binder.pages.html import render_file
 from chart_binder.react.steps import FinalAnswer, ToolCall
 from chart_binder.react.transcript import ReplyEvent, StepEvent, TranscriptTurn
 
@@ -17,25 +16,20 @@ _MAX_CANDIDATES = 40
 
 def run_page(name: str, recorded: transcripts.RecordedRun) -> str:
     """Return the page; its content policy forbids scripts and loading anything."""
-    style = static_file("run.css").decode()
     groups = recorded.bundle.groups if recorded.bundle else ()
     by_id = {group.mb_rg_id: group for group in groups}
     candidates = [(group, wording.group_name(group)) for group in by_id.values()]
-    return (
-        environment()
-        .get_template("run.html")
-        .render(
-            style=Markup(style),  # noqa: S704 - our own file
-            digest=style_digest(style),
-            about=(recorded.bundle and recorded.bundle.name) or name,
-            recorded=recorded,
-            result=recorded.result,
-            candidates=candidates[:_MAX_CANDIDATES],
-            more_candidates=max(len(candidates) - _MAX_CANDIDATES, 0),
-            turns=(_turn(turn, recorded) for turn in recorded.turns),
-            particulars=_particulars(name, recorded),
-            **_names(recorded),
-        )
+    return render_file(
+        "run.html",
+        "run.css",
+        about=(recorded.bundle and recorded.bundle.name) or name,
+        recorded=recorded,
+        result=recorded.result,
+        candidates=candidates[:_MAX_CANDIDATES],
+        more_candidates=max(len(candidates) - _MAX_CANDIDATES, 0),
+        turns=(_turn(turn, recorded) for turn in recorded.turns),
+        particulars=_particulars(name, recorded),
+        **_names(recorded),
     )
 
 
