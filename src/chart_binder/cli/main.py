@@ -49,7 +49,7 @@ COMMANDS = {
     "transcript": ("transcript", "transcript", "List, read, replay or parse runs of a model."),
     "completion": ("shell", "completion", "Print the script that completes commands in a shell."),
     "man": ("shell", "man", "Print the manual page."),
-    "tools": ("tools", "tools", "List what the model can call, or call it by hand."),
+    "tools": ("model", "tools", "List what the model can call, or call it by hand."),
     "eval": ("evaluate", "eval_golden", "Score decisions on the bundles of a golden file."),
 }
 """The module and the function of each command, and the line that `--help` shows."""
