@@ -294,9 +294,8 @@ def _decide_files(
         result = _run(session, run_options, items, metrics, on_file)
     starts_again = run_options.dry_run or (run_options.refresh and "-" in paths)
     what_next = f"the same command {'starts again' if starts_again else 'continues'}"
-    show = output.print_notes if session.as_json else output.print_lines
     named_again = () if "-" in paths else paths
-    show(summary_lines(result, what_next, is_dry=run_options.dry_run))
+    session.summarize(summary_lines(result, what_next, is_dry=run_options.dry_run))
     if not run_options.dry_run:
         output.print_next(next_call(result.measures, named_again))
     return _FAILED if report_file.is_broken else result.status
@@ -353,7 +352,7 @@ def _run(
             to_stop=is_to_stop,
             on_message=lambda line: output.print_notes([line]),
         )
-    metrics.end(result)
+    metrics.end(result.status, result)
     return result
 
 
@@ -366,10 +365,10 @@ def metrics_file(path: str | None) -> Iterator["MetricsFile"]:
         if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113
             raise UsageError(f"--metrics {path_text(path)}: not a file that can be replaced")
         try:
-            metrics.write(path, Measures())
+            metrics.write(path)
         except OSError as error:
             raise UsageError(f"--metrics {path_text(path)}: {error.strerror}") from error
-    with on_error(metrics.fail):
+    with on_error(lambda error: metrics.end(end_status(error))):
         yield metrics
 
 
@@ -381,33 +380,29 @@ class MetricsFile:
     run: RunRecord = field(
         default_factory=lambda: RunRecord(id="", command="batch", started_at_utc=now_utc())
     )
-    last: "FileResult | None" = None
+    tally: BatchTally | None = None
     written_at: float = 0.0
     is_broken: bool = False
 
     def update(self, file: "FileResult | None" = None) -> None:
         """Write how far the run is, if that is due."""
-        self.last = file or self.last
-        if self.last and time.monotonic() - self.written_at >= _METRICS_EVERY_S:
-            self._try_to_write(self.last.so_far.measures(), id=self.last.run_id)
+        if file:
+            self.tally = file.so_far
+            self.run = msgspec.structs.replace(self.run, id=file.run_id)
+        if self.tally and time.monotonic() - self.written_at >= _METRICS_EVERY_S:
+            self._try_to_write()
 
-    def end(self, result: "BatchResult") -> None:
-        """Write the result of the run."""
-        changes = {"id": result.run_id, "status": result.status, "ended_at_utc": now_utc()}
-        self._try_to_write(result.measures, **changes)
+    def end(self, status: int, result: "BatchResult | None" = None) -> None:
+        """Write the end of the run, with its result unless an error ended it."""
+        run_id = result.run_id if result else self.run.id
+        changes = {"id": run_id, "status": status, "ended_at_utc": now_utc()}
+        self.run = msgspec.structs.replace(self.run, **changes)
+        self._try_to_write(result.measures if result else None)
 
-    def fail(self, error: BaseException) -> None:
-        """Write that an error ended the run."""
-        run_id = self.last.run_id if self.last else ""
-        measures = self.last.so_far.measures() if self.last else Measures()
-        changes = {"id": run_id, "status": end_status(error), "ended_at_utc": now_utc()}
-        self._try_to_write(measures, **changes)
-
-    def _try_to_write(self, measures: Measures, **changes: object) -> None:
-        """Write the run with these changes; report a full disk once, and continue."""
+    def _try_to_write(self, measures: Measures | None = None) -> None:
+        """Write the run; report a full disk once, and continue."""
         if self.path is None:
             return
-        self.run = msgspec.structs.replace(self.run, **changes)
         try:
             self.write(self.path, measures)
         except OSError as error:
@@ -416,9 +411,10 @@ class MetricsFile:
                 output.print_error(f"--metrics {name}: {why}; the run continues")
             self.is_broken = True
 
-    def write(self, path: str, measures: Measures) -> None:
-        """Replace the file. Raises `OSError`."""
+    def write(self, path: str, measures: Measures | None = None) -> None:
+        """Replace the file; by default with the measures so far. Raises `OSError`."""
         self.written_at = time.monotonic()
+        measures = measures or (self.tally.measures() if self.tally else Measures())
         as_json = path.endswith(".json")
         measured = (metrics_json if as_json else prometheus_text)(self.run, measures)
         content = measured if isinstance(measured, bytes) else measured.encode()

@@ -17,8 +17,7 @@ from chart_binder.jobs.drift import Drift, DriftState
 from chart_binder.jobs.journal import FieldChange
 from chart_binder.jobs.stored_decisions import current_decisions, path_bytes, path_from_bytes
 from chart_binder.jobs.wording import entity_names
-from chart_binder.store import Store, open_store
-from chart_binder.wiring import store_url
+from chart_binder.store import Store
 
 _STATUS = {DriftState.DIFFERS: 3, DriftState.FAILED: 1}
 _GONE = "gone"
@@ -41,24 +40,29 @@ def drift(session: options.Session, paths: tuple[str, ...]) -> int:
 
     Exit status: 0 no decision would change, 3 some would differ, 1 some could not be decided again.
     """
-    results = _DriftPrinter(session)
-    with open_store(store_url(session.config)) as store:
+    counts, lines, skipped, status = Counter[str](), list[str](), output.SkippedRecords(), 0
+    with session.open_store() as store:
         check = drift_check(store, session.config)
         for latest in _decisions(store, paths):
             if latest.path is None:
-                results.skip(latest)
-            elif paths or os.path.lexists(latest.path):
-                results.show(check.compare(path_from_bytes(latest.path), latest))
+                skipped.decision(latest)
+                counts[DriftState.FAILED] += 1
+            elif not (paths or os.path.lexists(latest.path)):
+                counts[_GONE] += 1
             else:
-                results.counts[_GONE] += 1
-    show = output.print_notes if session.as_json else output.print_lines
-    show([output.count_text(results.counts, _WORDS) or "no decision is stored"])
-    output.print_lines(results.lines)
-    if results.counts[DriftState.DIFFERS]:
+                comparison = check.compare(path_from_bytes(latest.path), latest)
+                before = comparison.before if comparison.state is DriftState.NEVER else None
+                counts[before.state if before else comparison.state] += 1
+                if comparison.state in _STATUS:
+                    status = output.worst(status, _STATUS[comparison.state])
+                    lines += _lines(comparison, session)
+    session.summarize([output.count_text(counts, _WORDS) or "no decision is stored"])
+    output.print_lines(lines)
+    if counts[DriftState.DIFFERS]:
         output.print_next(output.canon_call("batch", "--frozen", *(paths or ["PATH..."])))
-    elif not results.counts:
+    elif not counts:
         output.print_next("canon decide FOLDER")
-    return results.status
+    return output.worst(status, skipped.status)
 
 
 def _decisions(store: Store, paths: Sequence[str]) -> Iterator[DecisionRecord | UnreadDecision]:
@@ -80,35 +84,11 @@ def _decisions(store: Store, paths: Sequence[str]) -> Iterator[DecisionRecord | 
             raise CanonError(f"{path_text(name)!r} {problem}")
 
 
-class _DriftPrinter:
-    """Counts decisions, and prints those that differ: JSON at once, text at the end."""
-
-    def __init__(self, session: options.Session) -> None:
-        self.session = session
-        self.status = 0
-        self.counts: Counter[str] = Counter()
-        self.lines: list[str] = []
-
-    def show(self, comparison: Drift) -> None:
-        """Count one comparison, and print it if the decision differs or could not be made."""
-        before = comparison.before if comparison.state is DriftState.NEVER else None
-        self.counts[before.state if before else comparison.state] += 1
-        if status := _STATUS.get(comparison.state):
-            self.status = output.worst(self.status, status)
-            if self.session.as_json:
-                fields = _drift_object(comparison)
-                output.print_json(output.file_object(comparison.path, fields))
-            else:
-                self.lines += _lines(comparison)
-
-    def skip(self, unread: UnreadDecision) -> None:
-        """Count and report a decision whose file is unknown."""
-        self.status = 1
-        self.counts[DriftState.FAILED] += 1
-        output.SkippedRecords().decision(unread)
-
-
-def _lines(comparison: Drift) -> Iterator[str]:
+def _lines(comparison: Drift, session: options.Session) -> Iterator[str]:
+    """Print a comparison as JSON, or yield it as text, which follows the counts."""
+    if session.as_json:
+        output.print_json(output.file_object(comparison.path, _drift_object(comparison)))
+        return
     yield path_text(comparison.path)
     label = "failed" if comparison.state is DriftState.FAILED else "damaged"
     yield from output.note_lines(label, comparison.why)

@@ -36,6 +36,7 @@ class Session:
     verbosity: int = 0
     quiet: bool = False
     output: str = "text"
+    colour: str = "auto"
     flags: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -102,6 +103,12 @@ class Session:
             print_json(value)
         else:
             print_lines(lines)
+
+    def summarize(self, lines: Iterable[str]) -> None:
+        """Print lines about all results; if these are JSON, as notes beside them."""
+        from chart_binder.cli.output import print_lines, print_notes
+
+        (print_notes if self.as_json else print_lines)(lines)
 
 
 def flag(*names_and_help: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
@@ -175,21 +182,14 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
         session.quiet |= quiet
         if session.quiet and session.verbosity:
             raise UsageError("-q and -v contradict each other: leave out one of them")
-        if session.quiet:
-            from chart_binder.cli.output import silence_notes
-
-            silence_notes()
-        if colour:
-            from chart_binder.cli.output import choose_colour
-
-            choose_colour(colour)
+        session.colour = colour or session.colour
         if offline:
             session.flags["musicbrainz.offline"] = True
         session.output = output or session.output
-        if session.as_json:
-            from chart_binder.cli.output import suggest_nothing
 
-            suggest_nothing()
+        from chart_binder.cli.output import current_session
+
+        current_session.set(session)
         return context.invoke(command, *args, **kwargs)
 
     return with_session

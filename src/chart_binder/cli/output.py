@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from chart_binder.cli.options import Session
 from chart_binder.errors import CanonError
 from chart_binder.files import path_text, replace_file, safe_text
 
@@ -52,18 +53,15 @@ _STYLED = re.compile(
     r"|(?P<date>(?<![\w/-])(?:1[89]|20)\d\d-\d\d(?:-\d\d)?(?![\w-])"
     r"|(?:^ *|(?<=  )|(?<=\()|(?<=released ))(?:1[89]|20)\d\d(?=  |\)|,| or earlier|\?|$))"
 )
-_colour_choice: ContextVar[str] = ContextVar("colour", default="auto")
-
-
-def choose_colour(when: str) -> None:
-    """Colour the lines of this call `always`, `never`, or `auto`: on terminals only."""
-    _colour_choice.set(when)
+current_session: ContextVar[Session] = ContextVar("session", default=Session())  # noqa: B039
+"""The options of this call; they are not changed here."""
 
 
 def is_coloured(*, err: bool) -> bool:
     """Return whether a stream is coloured; for `auto`, `NO_COLOR` (no-color.org) turns it off."""
-    if _colour_choice.get() != "auto":
-        return _colour_choice.get() == "always"
+    colour = current_session.get().colour
+    if colour != "auto":
+        return colour == "always"
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return (sys.stderr if err else sys.stdout).isatty()
@@ -138,24 +136,10 @@ def print_error(text: str) -> None:
     print_lines([f"canon: {text}"], err=True)
 
 
-_is_silent: ContextVar[bool] = ContextVar("is_silent", default=False)
-_is_json: ContextVar[bool] = ContextVar("is_json", default=False)
-
-
-def silence_notes() -> None:
-    """Suppress the notes of this call (`--quiet`)."""
-    _is_silent.set(True)
-
-
 def print_notes(lines: Iterable[str]) -> None:
     """Print lines beside the results, on standard error, unless the call is quiet."""
-    if not _is_silent.get():
+    if not current_session.get().quiet:
         print_lines(map(path_text, lines), err=True)
-
-
-def suggest_nothing() -> None:
-    """Suppress the next step, because a program reads the results (`--json`)."""
-    _is_json.set(True)
 
 
 def canon_call(*words: str) -> str:
@@ -170,7 +154,7 @@ def shell_call(*words: str) -> str:
 
 def print_next(call: str) -> None:
     """Print the next step, if there is one, as a note."""
-    if call and not _is_json.get():
+    if call and not current_session.get().as_json:
         print_notes([f"next: {call}"])
 
 
