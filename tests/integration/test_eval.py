@@ -89,9 +89,9 @@ def test_wrong_answers_of_the_model_are_listed(canon: Canon, home: Path) -> None
 
 @pytest.mark.parametrize(
     ("environment", "word"),
-    [({}, "--adjudicate: no model is enabled; llm.enabled = true"),
+    [({}, "--adjudicate: no language model was asked; `canon config set llm.enabled true`"),
      ({"CANON_LLM__ENABLED": "true", "CANON_MUSICBRAINZ__OFFLINE": "true"},
-      "--adjudicate: musicbrainz.offline is true")],
+      "--adjudicate: no model was asked, because this run is offline")],
 )  # fmt: skip
 def test_adjudicate_needs_a_model(canon: Canon, environment: dict[str, str], word: str) -> None:
     ran = canon("eval", "--adjudicate", "-", stdin=lines(RHAPSODY), **environment)

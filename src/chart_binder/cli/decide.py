@@ -5,7 +5,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -222,7 +222,10 @@ def _decide_files(
     config, names = session.config, list(options.named_paths(paths))
     is_whole = len(names) > 1 or any(Path(name).is_dir() for name in names)
     tally, failures, is_stored = BatchTally(), 0, True
-    with session.open_store() as store, _saved_run(store, saves=saves) as run:
+    with (
+        session.open_store() as store,
+        saved_run(store, "decide", options.command_line()) if saves else nullcontext() as run,
+    ):
         versions = run_versions(config, run.run.id if run else "")
         pipeline = with_store(pipeline, config, store, versions)
         is_quiet = session.quiet or session.shows_run or not (is_whole or sys.stderr.isatty())
@@ -249,20 +252,6 @@ def _decide_files(
         _print_next(tally, paths, is_stored=is_stored)
         if run:
             run.end(results.status)
-
-
-@contextmanager
-def _saved_run(store: "Store", *, saves: bool) -> Iterator[LazyRun | None]:
-    if not saves:
-        yield None
-        return
-    with saved_run(store, "decide", options.command_line()) as run:
-        try:
-            yield run
-        except KeyboardInterrupt:
-            if count := run.counts.total():
-                output.print_notes(["", f"{counted(count, 'file')} decided and stored"])
-            raise
 
 
 def _decide_item(

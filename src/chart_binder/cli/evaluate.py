@@ -19,14 +19,9 @@ from chart_binder.jobs.batch.report import BatchTally
 from chart_binder.jobs.decision import Case, FileOutcome
 from chart_binder.jobs.pipeline import Pipeline, decide_bundle
 from chart_binder.jobs.wording import first_release_text
-from chart_binder.wiring import musicbrainz_evidence
+from chart_binder.wiring import musicbrainz_evidence, why_no_model
 
 _WORST = 10
-_NOT_ENABLED = (
-    "--adjudicate: no model is enabled; llm.enabled = true enables the one that is configured"
-    " (`canon config path` names the file), and `canon doctor` checks whether it is ready"
-)
-_NO_MODEL = "--adjudicate: musicbrainz.offline is true, so only a replay can answer"
 
 
 @click.command("eval")
@@ -79,7 +74,7 @@ def _pipeline(session: options.Session, *, adjudicate: bool) -> Pipeline:
         return Pipeline(session.config.rules)
     pipeline = live_pipeline(session)
     if pipeline.adjudicator is None:
-        raise UsageError(_NO_MODEL if session.config.llm.enabled else _NOT_ENABLED)
+        raise UsageError(f"--adjudicate: {why_no_model(session.config)}")
     return pipeline
 
 
