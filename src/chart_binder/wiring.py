@@ -53,10 +53,7 @@ if TYPE_CHECKING:
     from chart_binder.musicbrainz.web_service import MBRelease, MBReleaseGroup, Recording
     from chart_binder.store import Store
 
-_MODEL_IS_OFF = (
-    "no language model was asked; `canon config set llm.enabled true` turns one on, and then"
-    " `canon doctor` says what it needs"
-)
+_MODEL_IS_OFF = "no language model was asked: `canon config set llm.enabled true` turns one on"
 _MAX_RELEASES = 64
 """The number of releases with their tracks in memory; the files of an album are on few."""
 _MODEL_IS_OFFLINE = "no model was asked, because this run is offline"

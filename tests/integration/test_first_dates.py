@@ -269,7 +269,9 @@ def test_a_model_that_does_not_answer_leaves_a_dated_case_undecided(
     canon: Canon, open_song: Path, alone: dict[str, str]
 ) -> None:
     absent = {"CANON_LLM__ENABLED": "true", "CANON_LLM__BASE_URL": "http://127.0.0.1:1"}
-    canon("decide", open_song, **alone).must_end(3, "to do", "no language model was asked")
+    canon("decide", open_song, **alone).must_end(
+        3, "to do        answer it with `canon review`; no language model was asked"
+    )
     canon("decide", open_song, **alone | absent).must_end(1, "does not answer")
     canon("review", "choose", open_song, "--first=1975-10", **alone).must_end(1)
     canon("override", "set", open_song, "--first=1975-10", **alone).must_end(0)
@@ -363,7 +365,7 @@ def test_the_keys_of_a_walk(
         terminal.press(("u", "taken back"))
         terminal.press(("d", "when it first came out"))
         terminal.enter("1975", "1975 is right")
-        terminal.press(("q", ""))
+        terminal.press(("q", f"next: canon write {open_song.parent}"))
         assert terminal.ended() == 0
     (kept,) = canon("override", "list", "--output=json", **alone).lines
     assert (kept["first_date"], kept["crg_mbid"]) == ("1975", None)

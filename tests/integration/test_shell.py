@@ -51,6 +51,8 @@ def test_words_are_completed_by_what_is_there(canon: Canon) -> None:
     for line, words in (
         ("canon d", ["demo", "decide", "drift", "doctor"]),
         ("canon config set llm.seed", ["llm.seed"]),
+        ("canon review ", ["accept", "choose", "keep", "list", "reject", "show", "walk", "web"]),
+        ("canon review --w", ["--web"]),
         ("canon write --policy ", ["dates", "note", "move"]),
         ("canon transcript parse --dialect x", ["xml"]),
         ("canon tools run web_f", ["web_fetch"]),

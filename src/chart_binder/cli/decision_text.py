@@ -113,7 +113,7 @@ def decision_lines(
         is_useful = siblings.looked_up or decision.state is not State.DECIDED
         yield from labelled("siblings", siblings.said if is_useful or not brief else "")
     if decision.hint:
-        yield from labelled("to do", decision.hint)
+        yield from labelled("to do", f"answer it with `canon review`; {decision.hint}")
     elif decision.cause is Cause.UNIDENTIFIED:
         yield from labelled("to do", advice_for(decision.cause))
     if result and not brief:

@@ -53,7 +53,7 @@ class _ReviewGroup(options.Group):
     """Reads `canon review [PATH...]` as `review list`; `--interactive`, `--web` name commands."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args:
+        if not (args or ctx.resilient_parsing):  # shells complete the commands
             args = ["list"]
         commands = [_WAYS[argument] for argument in args if argument in _WAYS]
         arguments = [argument for argument in args if argument not in _WAYS]
@@ -77,7 +77,7 @@ def review() -> None:
     The queue has the latest decision of each file that nobody has reviewed yet: those in state
     review, undecided, unmatched or unreadable, and decided ones for which a model proposes a year.
     Files whose tags were not written follow, grouped by the reason.
-    `canon review --interactive [PATH...]` is short for `canon review walk`, `--web` for `web`.
+    `canon review --interactive [PATH...]` does what `walk` does, and `--web` what `web` does.
 
     Exit status of list, show, walk and web: 0 nothing needs you, 3 something does, 1 an error, 2
     bad usage or configuration; of a verdict: 0 it is stored.
@@ -394,7 +394,7 @@ def walk_queue(session: options.Session, paths: tuple[str, ...], states: frozens
     terminal, 130 interrupted.
     """
     if session.as_json:
-        raise UsageError("walk needs a terminal and text: leave out --output json")
+        raise UsageError("--interactive needs a terminal and text: leave out --output json")
     with session.open_store() as store:
         return Walk(store, session.config, states).run(list(map(Path, paths)))
 

@@ -1,6 +1,7 @@
-"""`canon review walk`: the review queue in a terminal, with a key for each verdict."""
+"""`canon review --interactive`: the review queue in a terminal, with a key for each verdict."""
 
 import dataclasses
+import os
 import shlex
 import shutil
 import subprocess
@@ -60,7 +61,6 @@ from chart_binder.wiring import (
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
-    from chart_binder.store.reviews import SavedVerdicts
 
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _RECORD = "a candidate's number, or the id or address of a release group or a release"
@@ -93,7 +93,7 @@ class _WalkVerdict:
 
     case: ReviewCase
     words: str
-    saved: "SavedVerdicts"
+    result: VerdictResult
 
 
 @dataclass
@@ -116,7 +116,7 @@ class Walk:
     def run(self, paths: Collection[Path]) -> int:
         """Show cases until the queue ends or the person leaves. Raises `CanonError`."""
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            raise UsageError("walk needs a terminal; `canon review list` does not")
+            raise UsageError("--interactive needs a terminal; `canon review list` does not")
         stored = self.store.overrides.all()
         self.paths = paths
         total = 0
@@ -133,10 +133,21 @@ class Walk:
                 break
             if step is _NextStep.LEAVE:
                 self._print_text(f"{len(self.done)} reviewed")
-                output.print_next(options.same_call())
+                words = options.command_line(is_absolute=False)
+                output.print_next(output.canon_call("review", "--interactive", *words))
                 return self.skipped.status or 3
+        output.print_next(self._call_after())
         nothing = is_queue_empty(self.store, self.store.overrides.all(), self.states, paths)
         return self.skipped.status or (0 if nothing else 3)
+
+    def _call_after(self) -> str:
+        """Return the command that applies the verdicts of this walk; empty if there is none."""
+        applied = [verdict for verdict in self.done if verdict.result.saved.override]
+        if not applied:
+            return ""
+        command = "decide" if any(verdict.result.decide_again for verdict in applied) else "write"
+        folder = os.path.commonpath([verdict.case.path.parent for verdict in applied])
+        return output.canon_call(command, *(map(str, self.paths) if self.paths else [folder]))
 
     def _ask_at_end(self) -> _NextStep:
         end = f"the end of the queue: {len(self.done)} reviewed"
@@ -470,7 +481,7 @@ class Walk:
         if not self.done:
             return self._print_text("there is no verdict to undo")
         verdict = (case and self._verdict_on(case)) or self.done[-1]
-        is_unchanged = self.store.verdicts.take_back(verdict.saved)
+        is_unchanged = self.store.verdicts.take_back(verdict.result.saved)
         self.done = [earlier for earlier in self.done if earlier is not verdict]
         if not is_unchanged:
             reason = "its verdict was changed since, so nothing is taken back"
@@ -482,7 +493,7 @@ class Walk:
         return self._print_text(text, _NextStep.FORWARD)
 
     def _record(self, case: ReviewCase, words: str, result: VerdictResult) -> _NextStep:
-        self.done.append(_WalkVerdict(case, words, result.saved))
+        self.done.append(_WalkVerdict(case, words, result))
         output.print_lines(verdict_lines(case, words, result))
         return _NextStep.FORWARD
 

@@ -96,8 +96,8 @@ CALLS = """
 0 80 review show '{certain}'
 1 80,pipe review show absent.flac
 1 80 review accept '{open}'
-3 80 review walk
-2 pipe review walk
+3 80 review --interactive
+2 pipe review --interactive
 0 60,80,120,pipe ls
 0 80 ls -v --limit=3
 0 80 ls 'artist:nobody else'
@@ -131,7 +131,7 @@ CALLS = """
 1 80 override remove '{open}'
 0 80 review choose '{open}' C1
 = propose
-3 60,80,120 review walk proposed.flac
+3 60,80,120 review --interactive proposed.flac
 3 80 review show proposed.flac
 0 80 transcript list
 0 80 transcript show proposed.flac
@@ -279,7 +279,9 @@ def _run(
 
 
 def _is_walk(screen: Screen) -> bool:
-    return "walk" in screen.words or (screen.command == "audit" and "--report" not in screen.words)
+    return "--interactive" in screen.words or (
+        screen.command == "audit" and "--report" not in screen.words
+    )
 
 
 def _shortened(screen: Screen, lines: list[str]) -> list[str]:
