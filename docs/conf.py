@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import pictures
 
 from chart_binder import __version__
+from chart_binder.audio.field_table import FIELDS, FREE
 from chart_binder.cli.main import canon
 from chart_binder.rules.premiere import RULES
 
@@ -55,6 +56,14 @@ def rules() -> Iterator[str]:
         yield f"## {code}\n\n{inspect.getdoc(rule)}\n"
 
 
+def tag_keys() -> Iterator[str]:
+    """Yield the rows of a table of the tag fields with their keys in each format."""
+    yield "| field | ID3 | Vorbis comment | MP4 | APE | ASF |\n|---|---|---|---|---|---|"
+    for field in FIELDS:
+        keys = (" ".join(f"`{key}`" for key in cell.primary) for cell in field.keys.values())
+        yield f"| `{field.name}` | {' | '.join(keys)} |".replace(FREE, "")
+
+
 def names(module: str) -> Iterator[str]:
     """Yield what documents each public name of a module."""
     exported = import_module(module)
@@ -80,6 +89,7 @@ page(
     "commands", "Commands", *commands(click.Context(canon, info_name="canon", max_content_width=80))
 )
 page("rules", "Rules", *rules())
+page("tags", "Tag keys", *tag_keys())
 page("keys", "Configuration keys", "```{literalinclude} ../../config.toml\n:language: toml\n```\n")
 page("api", "Python API", *(part for module in PUBLIC for part in names(module)))
 
