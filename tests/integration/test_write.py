@@ -124,6 +124,20 @@ def test_what_was_not_decided_is_listed_and_exits_3(canon: Canon, home: Path) ->
     assert "1.flac" not in ran.out, "one reason holds for the whole album"
 
 
+def test_an_unmatched_file_is_decided_again_once_its_tags_are_corrected(
+    canon: Canon, home: Path
+) -> None:
+    file = flac(home, artist="Nobody", title="Nothing")
+    canon("decide", file, knowing=[BUNDLE]).must_end(3, "unmatched")
+    helps = "correct artist and title in its tags, or tag its recording id; then `canon decide`"
+    canon("write", file).must_end(3, "knows no 'Nothing'", helps, "next: canon review")
+    audio = FLAC(file)
+    audio["artist"], audio["title"] = ["Queen"], ["Bohemian Rhapsody"]
+    audio.save()
+    ran = canon("write", file).must_end(3, "its tags changed since", f"next: canon decide {file}")
+    assert "Nothing" not in ran.out
+
+
 def test_the_certain_year_of_an_open_case_is_written(canon: Canon, home: Path) -> None:
     file = file_of(BUNDLE, home)
     decide(canon, file, bundle=year_only_single())

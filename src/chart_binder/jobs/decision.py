@@ -82,8 +82,9 @@ _ADVICE = {
     Cause.UNIDENTIFIED: "give it tags (artist and title, or a recording id) or a name like"
     f" `Artist - Title`, then {_TRY_AGAIN}",
     Cause.LOOKUP_FAILED: f"{_TRY_AGAIN}; `canon doctor` says what answers",
-    Cause.NOTHING_FOUND: "correct its tags, or add the recording to MusicBrainz; then"
-    " `canon batch --refresh FOLDER` looks again",
+    Cause.NOTHING_FOUND: "correct artist and title in its tags, or tag its recording id; then"
+    " `canon decide` looks again. If you add the recording to MusicBrainz, `canon batch --refresh`"
+    " does",
     Cause.NOT_LOOKED_UP: "`canon batch` without `--frozen`, or `canon decide`, looks it up",
     Cause.EVIDENCE: f"correct the evidence, then {_TRY_AGAIN}",
     Cause.MODEL: f"{_TRY_AGAIN}; `canon doctor` says what answers",

@@ -279,7 +279,10 @@ class TagPlanner:
         withheld = chosen if isinstance(chosen, str) else None
         if isinstance(chosen, str):
             if not self.options.also_date or file.album.release or file.problem:
-                return refused(file, _reason(record, decision, chosen, override), record)
+                why = _reason(record, decision, chosen, override)
+                if not file.problem:  # the reason may be about tags that are corrected by now
+                    why = identity_change(self.store, file.path, record, stored.writes) or why
+                return refused(file, why, record)
             chosen = _NO_IDS
         if file.problem:
             raise file.problem
