@@ -33,7 +33,14 @@ class CanonError(Exception):
 
 
 class ConfigError(CanonError):
-    """The configuration is not valid; the text has the source, the key, and what is allowed."""
+    """The configuration is not valid; the text has the source, the key, and what is allowed.
+
+    `problem` is the text without source and key, if it is about one value.
+    """
+
+    def __init__(self, text: str, problem: str = "") -> None:
+        super().__init__(text)
+        self.problem = problem or text
 
 
 class UsageError(CanonError):

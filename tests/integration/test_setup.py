@@ -161,6 +161,21 @@ def test_init_asks_tests_each_service_and_writes_what_is_answered(
     assert own.read_text() == before
 
 
+def test_init_saves_the_answers_without_a_network(
+    home: Path, environment: dict[str, str], own: Path
+) -> None:
+    unreachable = environment | {"CANON_MUSICBRAINZ__HOSTNAME": "localhost:9"}
+    with walking(home, unreachable, "init", columns=200) as terminal:
+        terminal.until("MusicBrainz asks for [none]:")
+        terminal.enter("me@example.org", "failed musicbrainz")
+        terminal.until("init goes on: `canon doctor` tests MusicBrainz again later")
+        terminal.until("leave open? [y/N]:")
+        terminal.enter("", f"Write {own}? [Y/n]:")
+        terminal.enter("", "next: canon doctor")
+        assert terminal.ended() == 1
+    assert tomli.loads(own.read_text())["musicbrainz"]["contact"] == "me@example.org"
+
+
 def test_init_asks_what_the_quick_start_shows(
     home: Path, environment: dict[str, str], own: Path
 ) -> None:

@@ -284,12 +284,18 @@ def init(session: options.Session, yes: bool, dry_run: bool) -> int:
             config = load_settings(path, os.environ, session.flags, new).config
             (finding,) = findings(config, only=name)
             finding_status = show_finding(session, finding)
-            if yes or finding.is_well or not click.confirm("Answer again?", err=True):
+            is_final = yes or finding.is_well
+            if name == "musicbrainz" and not is_final:  # whose address is not asked for
+                output.print_notes(["init goes on: `canon doctor` tests MusicBrainz again later"])
+                is_final = True
+            if is_final or not click.confirm("Answer again?", err=True):
                 break
         status = output.worst(status, finding_status)
     if path.exists():
         values = {key: value for key, value in values.items() if value != before[key]}
-    _write(session, path, values, asks=not yes, is_dry=dry_run)
+    call = "canon doctor" if status else "canon decide FOLDER"
+    is_open = _write(session, path, values, asks=not yes, is_dry=dry_run) == "not written"
+    output.print_next("canon init" if is_open else call)
     return status
 
 
@@ -322,15 +328,15 @@ def _ask(key: str, default: Any) -> Any:
         try:
             return read_value(key, answer, "")
         except ConfigError as error:
-            raise click.UsageError(str(error).partition(f"{key}: ")[2]) from error
+            raise click.UsageError(error.problem) from error
 
     return click.prompt(_QUESTIONS[key], default=default or _NONE, value_proc=read, err=True)
 
 
 def _write(
     session: options.Session, path: Path, values: Mapping[str, Any], *, asks: bool, is_dry: bool
-) -> None:
-    """Write the values into the file, if there are any and the person agrees."""
+) -> str:
+    """Write the values into the file if the person agrees; return the outcome in words."""
     text = text_of(path)
     new = with_values(text, values, path)
     checked(new, path)
@@ -347,4 +353,4 @@ def _write(
             outcome, lines = "written", []
     fields = {"file": str(path), "changed": changes, "written": outcome == "written"}
     session.show(fields, [*lines, f"{path}: {outcome}"])
-    output.print_next("canon init" if outcome == "not written" else "canon decide FOLDER")
+    return outcome

@@ -171,7 +171,8 @@ def read_value(key: str, text: str, source: str) -> Any:
             _read_list(text) if is_list else text, strict=False
         )
     except ValidationError as error:
-        raise ConfigError(_error_texts(error, {}, source, tuple(key.split(".")))) from error
+        texts = _error_texts(error, {}, source, tuple(key.split(".")))
+        raise ConfigError(texts, _defect(error.errors()[0], key)) from error
 
 
 def _unknown_text(key: str) -> str:

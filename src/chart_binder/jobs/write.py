@@ -279,10 +279,11 @@ class TagPlanner:
         withheld = chosen if isinstance(chosen, str) else None
         if isinstance(chosen, str):
             if not self.options.also_date or file.album.release or file.problem:
-                why = _reason(record, decision, chosen, override)
+                reason = _reason(record, decision, chosen, override)
                 if not file.problem:  # the reason may be about tags that are corrected by now
-                    why = identity_change(self.store, file.path, record, stored.writes) or why
-                return refused(file, why, record)
+                    changed = identity_change(self.store, file.path, record, stored.writes)
+                    reason = changed or reason
+                return refused(file, reason, record)
             chosen = _NO_IDS
         if file.problem:
             raise file.problem
