@@ -528,11 +528,9 @@ class _Catalogue:
             kind = chance.choice((None, 230, 309))
             if kind and song is not earlier:
                 relate(dump, "l_recording_recording", kind, song.id, earlier.id)
-        songs = chance.choices(self.songs, k=len(self.songs) // 16)
-        of_works = [
-            *([song] for song in songs),
-            *map(list, chance.sample(self.takes, len(self.takes) // 2)),
-        ]
+        of_works = [[*take] for take in chance.sample(self.takes, len(self.takes) // 2)]
+        count = len(self.songs) // 16 - len(of_works)
+        of_works += ([song] for song in chance.choices(self.songs, k=count))
         for performed in of_works:
             work = dump.next_id("work")
             dump.put("work", id=work, name=performed[-1].title)

@@ -222,14 +222,15 @@ def make_library(path: Path, folder: Path, files: int, *, has_ids: bool) -> None
             return
 
 
-def run(call: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run a program; return the most memory of its own, without mapped files, in kB."""
-    most = 0
+def run(call: Sequence[str], environment: Mapping[str, str], *workers: int) -> list[int]:
+    """Return the most memory of a program and of each worker, without mapped files, in MB."""
     with subprocess.Popen(call, env=environment, stdout=sys.stderr) as process:
-        status = Path(f"/proc/{process.pid}/status")
+        paths = [Path(f"/proc/{number}/status") for number in (process.pid, *workers)]
+        most = [0] * len(paths)
         while process.poll() is None:
-            found = re.search(r"RssAnon:\s+(\d+)", status.read_text())
-            most = max(most, int(found[1]) if found else 0)
+            found = (re.search(r"RssAnon:\s+(\d+)", path.read_text()) for path in paths)
+            used = [int(each[1]) // 1024 if each else 0 for each in found]
+            most = [*map(max, most, used)]
             time.sleep(0.5)
     return most
 
@@ -248,9 +249,9 @@ def library(path: Path, files: int, *, dask: bool, has_ids: bool) -> int:
         if dask:
             with DaskCluster() as cluster:
                 call += ["--executor=dask", "--scheduler", cluster.address]
-                own_kb = run(call, environment)
+                peak_mb = run(call, environment, *cluster.workers)
         else:
-            own_kb = run(call, environment)
+            peak_mb = run(call, environment)
         spent = time.perf_counter() - clock
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         with sqlite3.connect(folder / "store.db") as store:
@@ -259,7 +260,7 @@ def library(path: Path, files: int, *, dask: bool, has_ids: bool) -> int:
     print(json.dumps({
         "files": files, "minutes": round(spent / 60, 2), "files a second": round(files / spent),
         "CPU minutes": round((used.ru_utime + used.ru_stime) / 60, 2),
-        "peak MB with the mapped index": used.ru_maxrss // 1024, "peak MB": own_kb // 1024,
+        "peak MB with the mapped index": used.ru_maxrss // 1024, "peak MB": peak_mb,
         "states": states,
     }))  # fmt: skip
     return int(spent > LIBRARY_GOAL_S)
