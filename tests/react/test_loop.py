@@ -1,7 +1,6 @@
 """The ReAct loop with a scripted model and arithmetic tools; it knows nothing of music."""
 
 import json
-import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -9,7 +8,6 @@ from functools import partial
 from itertools import pairwise, product
 from typing import Any
 
-import msgspec
 import pytest
 
 from chart_binder.react.call_runner import CallRunner
@@ -284,14 +282,6 @@ def recalled(events: Iterable[AnyEvent], turns: int) -> list[bool]:
     return [each.is_progress for turn in range(1, turns + 1) for each in runner.run(call, turn)]
 
 
-@pytest.mark.parametrize("again", ['"a b "', '" a  b"', '"\\ta\\u00a0b\\n"'])
-def test_a_call_that_differs_by_white_space_is_the_same(again: str) -> None:
-    first = 'Action: echo\nAction Input: {"text": "a b"}'
-    _, events, _ = play(first, f'Action: echo\nAction Input: {{"text": {again}}}', DONE)
-    assert "You made this call before" in observed(events)[1].content
-    assert recalled(events, 2) == [True, False]
-
-
 def test_a_call_that_failed_is_made_again() -> None:
     answers = iter(["", "found", "never asked for"])
 
@@ -382,17 +372,9 @@ def test_a_listener_hears_the_replies_and_its_failure_is_no_fault_of_the_model()
         play(speaking, on_token=fail)
 
 
-def test_what_utf_8_or_json_cannot_hold_of_a_reply_is_left_out() -> None:
-    odd: Any = {"done_reason": 7, "seconds": math.nan}
-    counts: Any = (math.nan, -5, 10**30, "9")
-    for count in counts:
-        half = Reply(f"{DONE} \ud83d", thinking="\udc00", **odd, prompt_tokens=count)
-        ending, events, _ = play(replace(half, completion_tokens=count))
-        assert ending.answer == "5 ?"
-        assert msgspec.json.decode(msgspec.json.encode(events[0])) == {
-            "type": "reply", "content": f"{DONE} ?", "iteration": 1, "thinking": "?",
-            "done_reason": None, "prompt_tokens": None, "completion_tokens": None, "seconds": 0.0,
-        }  # fmt: skip
+def test_half_a_letter_of_a_reply_is_replaced() -> None:
+    ending, _, _ = play(Reply(f"{DONE} \ud83d", thinking="\udc00"))
+    assert ending.answer == "5 ?"
 
 
 def test_several_calls_of_a_turn_are_carried_out_in_order_up_to_four() -> None:

@@ -1,7 +1,6 @@
 """A conversation with a chat model: messages, replies, and the protocol that a model implements."""
 
 import logging
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,7 +9,6 @@ from typing import Final, Literal, Protocol, runtime_checkable
 _log = logging.getLogger(__name__)
 
 MAX_PROBLEM_CHARS: Final = 1_000
-_MAX_TOKENS: Final = 2**53  # more than any reply has, and exact in any reader of JSON
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -127,7 +125,7 @@ def wrap_plugin_errors(
 
 
 def ask(chat: ChatModel, messages: Sequence[Message], options: GenerationOptions) -> Reply:
-    """Return the model's reply, as text that UTF-8 can encode and without impossible counts.
+    """Return the model's reply, as text that UTF-8 can encode.
 
     Raises `ChatError` if the model raises an exception or returns anything but a reply. Exceptions
     of `on_token`, which belongs to the caller, are passed on.
@@ -151,28 +149,10 @@ def ask(chat: ChatModel, messages: Sequence[Message], options: GenerationOptions
         reply = chat.reply(messages, replace(options, on_token=listen) if on_token else options)
     if not (isinstance(reply, Reply) and isinstance(reply.content, str)):
         raise ChatError(f"{name} returned no Reply with text")
-    return Reply(
-        encodable(reply.content),
-        _text(reply.thinking),
-        _text(reply.done_reason),
-        _count(reply.prompt_tokens),
-        _count(reply.completion_tokens),
-        _seconds(reply.seconds),
-    )
+    thinking = encodable(reply.thinking) if reply.thinking else None
+    return replace(reply, content=encodable(reply.content), thinking=thinking)
 
 
 def encodable(text: str) -> str:
     """Replace lone surrogates in a text, because a server may stream half a character."""
     return text.encode("utf-8", "replace").decode()
-
-
-def _text(value: object) -> str | None:
-    return encodable(value) if isinstance(value, str) else None
-
-
-def _count(tokens: object) -> int | None:
-    return tokens if isinstance(tokens, int) and 0 <= tokens <= _MAX_TOKENS else None
-
-
-def _seconds(seconds: object) -> float:
-    return seconds if isinstance(seconds, int | float) and 0 <= seconds < math.inf else 0.0

@@ -205,16 +205,8 @@ def _names(annotation: object, kind: type) -> bool:
 
 
 def call_key(tool: str, arguments: object) -> str:
-    """Return a key that is equal for calls that differ only in white space."""
-    return f"{tool} {json.dumps(_normal_space(arguments), sort_keys=True, default=str)}"
-
-
-def _normal_space(value: object) -> object:
-    if isinstance(value, str):
-        return " ".join(value.split())
-    if isinstance(value, Mapping):
-        return {key: _normal_space(item) for key, item in value.items()}
-    return [_normal_space(item) for item in value] if isinstance(value, list | tuple) else value
+    """Return a key that is equal for equal calls."""
+    return f"{tool} {json.dumps(arguments, sort_keys=True, default=str)}"
 
 
 class Toolbox:

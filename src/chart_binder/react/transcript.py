@@ -12,7 +12,6 @@ from typing import IO, TypeAlias
 import msgspec
 
 from chart_binder.react.conversation import ChatError, GenerationOptions, Message, Reply, Role
-from chart_binder.react.parsing.lenient_json import MAX_DEPTH, is_deep
 from chart_binder.react.steps import (
     Document,
     Observation,
@@ -191,7 +190,7 @@ def read_transcript(
         if not line.strip():
             continue
         try:
-            event = _decoded(line, decoder)
+            event = decoder.decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             defect = TranscriptDefectError(f"line {number}: {error}")
             # A line that is complete JSON was not cut short, but is not an event.
@@ -202,13 +201,6 @@ def read_transcript(
         if getattr(event, "iteration", None) == 0:
             event = msgspec.structs.replace(event, iteration=turn)
         yield event
-
-
-def _decoded(line: bytes, decoder: "msgspec.json.Decoder[AnyEvent]") -> AnyEvent:
-    event = decoder.decode(line)
-    if any(is_deep(getattr(event, name)) for name in event.__struct_fields__):
-        raise msgspec.ValidationError(f"it is nested more than {MAX_DEPTH} deep")
-    return event
 
 
 @dataclass(frozen=True, slots=True)

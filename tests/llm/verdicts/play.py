@@ -273,11 +273,10 @@ def choice_of(date: str, choices: Sequence[str]) -> str:
 
 @dataclass
 class HonestReader:
-    """Answers second readings from truths; what none of them fits is `unclear`, and unforeseen."""
+    """Answers second readings from truths; what none of them fits is `unclear`."""
 
     evidence: Evidence
     truths: Sequence[Truth]
-    unforeseen: list[str] = field(default_factory=list)
 
     def reply(self, asked: str) -> str:
         """Return the answer to a question: what the passage says of a date, or which date it is."""
@@ -291,10 +290,7 @@ class HonestReader:
         """Return the date on which the passage in a question says that the record came out."""
         fields = dict(re.findall(r"^(Release|Type|Country): *(.*)$", asked, re.MULTILINE))
         passage = _folded(asked)
-        fitting = [one for one in self.truths if _folded(one.piece) in passage]
-        if not fitting:
-            self.unforeseen.append(asked)
-        for one in fitting:
+        for one in (one for one in self.truths if _folded(one.piece) in passage):
             if self._of_what_was_asked(one, fields) == "first_release" and one.date != PREMIERE:
                 return choice_of(one.date, choices)
         return NOT_SAID
@@ -306,7 +302,6 @@ class HonestReader:
         passage = _folded(asked)
         fitting = [t for t in self.truths if t.date == field and _folded(t.piece) in passage]
         if not fitting:
-            self.unforeseen.append(asked)
             return NOT_SAID
         own = (one.reading for one in fitting if self._is_asked(one.record, fields))
         return next((each for each in own if each in choices), OTHER_RECORD)
@@ -332,7 +327,6 @@ class HonestReader:
                 one.date == date or one.date.startswith(f"{date}-")
             ):
                 return self._of_what_was_asked(one, fields)
-        self.unforeseen.append(asked)
         return "unclear"
 
     def _of_what_was_asked(self, one: Truth, fields: Mapping[str, str]) -> str:
@@ -361,7 +355,6 @@ class Player:
     place: Mapping[str, str]
     is_lying: bool = False
     model_id: str = "played"
-    readings: list[tuple[str, str]] = field(default_factory=list)
     _said: int = 0
 
     def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
@@ -370,7 +363,6 @@ class Player:
         if asked.startswith("# Second reading"):
             honest = HonestReader(self.case.evidence, self.case.all_truths)
             answer = AGREED if self.is_lying else honest.reply(asked)
-            self.readings.append((asked, answer))
             return Reply(answer, prompt_tokens=len(asked) // 4)
         evidence = next(one.content for one in messages if "# Recording Evidence" in one.content)
         text = self.case.replies[min(self._said, len(self.case.replies) - 1)]
