@@ -1,21 +1,17 @@
 """Everything that servers are known to do wrong, and the one sentence that comes of it."""
 
-import re
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
-from importlib import resources
 from time import monotonic, sleep, time
-from typing import Any
 
 import pytest
 
-from chart_binder.chat import ollama_model, openai, openai_model
+from chart_binder.chat import openai
 from chart_binder.chat.faults import START_WAIT_S
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError
 from chart_binder.react.conversation import (
     ChatError,
-    ChatModel,
     GenerationOptions,
     Message,
     Reply,
@@ -25,7 +21,6 @@ from corpus import rows
 from servers.http import Response, free_port
 from servers.kinds import KINDS, Kind
 from servers.openai import FAULTS, OpenAIStandIn
-from servers.talk import Said
 
 LATE = "did not finish its answer for model 'llama3.2' within 0.3 s: raise llm.timeout_s"
 SENTENCES = {
@@ -109,47 +104,6 @@ def test_a_server_that_has_replied_may_come_back(kind: Kind) -> None:
     with pytest.raises(ChatError, match="refused") as gone:
         chat.reply([Message("user", "?")], GenerationOptions())
     assert not isinstance(gone.value, UnreachableError)
-
-
-def by_argument(provider: str, url: str, **options: Any) -> ChatModel:
-    """Return a model as another program makes it, without a configuration."""
-    if provider == "ollama":
-        return ollama_model("llama3.2", url, **options)
-    return openai_model("llama3.2", url, **options)
-
-
-def test_no_sentence_names_a_key_where_an_argument_may_be_meant() -> None:
-    table = resources.files("chart_binder.chat").joinpath("faults.toml").read_text("utf-8")
-    sentences = [line for line in table.splitlines() if not line.startswith("#")]
-    assert [line for line in sentences if re.search(r"\bllm\.|\[llm\]", line)] == []
-
-
-@pytest.mark.parametrize("provider", KINDS)
-def test_what_is_refused_before_it_is_sent_names_the_argument(
-    provider: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refused: list[str] = []
-    for url, options in (
-        ("http://[::1", {}), ("http://:80", {}), ("http://u@h:1/@h", {}),
-        ("http://h:1", {"api_key_env": "NOT_SET"}), ("http://h:1", {"api_key_env": "ODD"}),
-    ):  # fmt: skip
-        monkeypatch.setenv("ODD", "s3\ncret")
-        with pytest.raises(ConfigError) as error:
-            by_argument(provider, url, **options)
-        refused.append(str(error.value))
-    assert [each.partition(" ")[0] for each in refused[:4]] == ["base_url"] * 3 + ["api_key_env"]
-    assert (
-        refused[4] == "the key in 'ODD' (api_key_env) has characters that no HTTP header may have"
-    )
-    long = [Message("user", "0383dadf-2a4e-4d10 " * 400)]
-    with pytest.raises(ChatError, match=r"is over num_ctx = 2048: raise num_ctx$"):
-        by_argument(provider, "http://h:1", num_ctx=2_048).reply(long, GenerationOptions())
-    told = {"allotted": 2_048} if provider == "ollama" else {}
-    with (
-        KINDS[provider].serve([Said("well", prompt_tokens=9)], **told) as server,
-        pytest.raises(ChatError, match=r"where num_ctx = 12288: [^.]*\bnum_ctx\b[^.]*$"),
-    ):
-        by_argument(provider, server.url).reply(long, GenerationOptions())
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """What holds for a model behind any kind of server."""
 
-import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
@@ -146,16 +145,6 @@ def test_a_prompt_that_grows_begins_with_the_one_before(kind: Kind) -> None:
     assert second == f"{first}Action: x\n\nObservation: 1\n\n"
 
 
-@pytest.mark.parametrize(
-    ("kind", "fault"), FAULTS, ids=lambda each: getattr(each, "provider", each)
-)
-def test_no_fault_of_a_whole_raw_reply_is_anything_but_a_chat_error(kind: Kind, fault: str) -> None:
-    with kind.serve(["never"], fault=fault) as server:
-        chat = kind.model(server, timeout_s=0.3, stream=False, prompting="raw")
-        with pytest.raises(ChatError, match=r"^[^\n]*$"):
-            chat.reply(ASKED, GenerationOptions(STOP))
-
-
 @SERVERS
 @pytest.mark.parametrize(("fault", "times"), [("503", 1), ("503", 2), ("429", 2), ("hangs up", 2)])
 def test_a_passing_fault_is_met_by_asking_again(kind: Kind, fault: str, times: int) -> None:
@@ -193,21 +182,6 @@ def test_a_model_that_never_loads_is_waited_for_in_time(kind: Kind) -> None:
 
 
 @SERVERS
-@pytest.mark.parametrize("status", [200, 400, 404, 500, 503])
-@pytest.mark.parametrize("streamed", [True, False])
-def test_words_of_a_server_do_nothing_to_a_terminal(
-    kind: Kind, status: int, streamed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = "boom \x1b[31m\x9b2J \u202emodel\u2066 \x07\n\u2028 out of memory"
-    said = Response(json.dumps({"error": words}), status, "application/json")
-    monkeypatch.setitem(kind.rows, "speaks", lambda *_: said)
-    with kind.serve(fault="speaks") as server, pytest.raises(ChatError) as refused:
-        kind.model(server, stream=streamed).reply(ASKED, GenerationOptions(STOP))
-    assert str(refused.value).isprintable()
-    assert status == 200 or "boom [31m 2J model out of memory" in str(refused.value)
-
-
-@SERVERS
 @pytest.mark.parametrize(("status", "streamed"), [(429, True), (503, False)])
 def test_a_server_is_left_alone_for_as_long_as_it_asks(
     kind: Kind, status: int, streamed: bool, monkeypatch: pytest.MonkeyPatch
@@ -221,13 +195,6 @@ def test_a_server_is_left_alone_for_as_long_as_it_asks(
             == "well"
         )
     assert monotonic() - began >= 1.0
-
-
-@SERVERS
-def test_tries_stay_within_the_one_deadline(kind: Kind) -> None:
-    with kind.serve(fault="503") as server, pytest.raises(ChatError, match="still loading"):
-        kind.model(server, timeout_s=0.3).reply(ASKED, GenerationOptions(STOP))
-    assert len(server.chats) < 3
 
 
 @SERVERS

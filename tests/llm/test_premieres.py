@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from chart_binder.config import AcceptanceConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.llm.events import ReadingEvent
 from chart_binder.llm.result import AdjudicationResult, Outcome
@@ -123,13 +122,6 @@ def test_any_other_premiere_is_a_proposal_that_says_what_is_missing(
     told = " ".join(check.detail for check in result.checks if not check.passed)
     assert missing in told
     assert is_replayed(result)
-
-
-@pytest.mark.parametrize(("quote", "outcome"), [(FIRST, Outcome.ACCEPTED), ("", Outcome.REVIEW)])
-def test_without_second_readings_a_premiere_needs_its_quote(quote: str, outcome: Outcome) -> None:
-    accept = AcceptanceConfig(second_reading=False)
-    result = played(TIE, [fact(quote=quote)], [], {WIKI: FIRST}, acceptance=accept)
-    assert result.outcome is outcome
 
 
 def test_the_question_about_a_premiere_names_the_recording_and_claims_no_date() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec import UNSET
@@ -50,31 +49,6 @@ def search(query: str) -> str:
 
 def _events(path: Path) -> tuple[AnyEvent, ...]:
     return tuple(read_run(path.read_bytes().splitlines(keepends=True)))
-
-
-@pytest.mark.parametrize("gives", [None, KeyError("k")])
-def test_a_defect_of_a_chat_model_is_an_error_and_the_run_is_kept(
-    gives: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    class Broken:
-        model_id = "broken"
-        asked = 0
-
-        def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
-            self.asked += 1
-            if self.asked == 1:
-                return Reply(look())
-            if isinstance(gives, Exception):
-                raise gives
-            reply: Reply = gives
-            return reply
-
-    result = adjudicated(chat=Broken(), record=tmp_path)
-    assert (result.outcome, result.iterations) == (Outcome.ERROR, 1)
-    assert "the chat model 'broken'" in (result.problem or "")
-    assert bool(caplog.records) == isinstance(gives, Exception)
-    (path,) = tmp_path.iterdir()
-    assert isinstance(_events(path)[-1], ResultEvent)
 
 
 def test_not_knowing_is_rejected_however_sure() -> None:

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from chart_binder.config import AcceptanceConfig
 from chart_binder.llm.events import ReadingEvent
-from chart_binder.llm.react_adjudicator import RunSetup
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from golden.bundles import year_only_single
 from llm.scripted_runs import (
@@ -94,22 +92,6 @@ def test_structure_of_a_trusted_page_needs_no_reading(page: str, *, is_asked: bo
     fact = ONE | {"quote": page.rpartition("> ")[2]}
     result, chat = answered('{"status": "Official"}', page, facts=[fact])
     assert (result.outcome, len(chat.asked)) == (Outcome.ACCEPTED, is_asked)
-
-
-@pytest.mark.parametrize(("is_labelled", "outcome"), [(True, "accepted"), (False, "review")])
-def test_below_the_bar_structure_alone_decides(outcome: str, *, is_labelled: bool) -> None:
-    said = "Status: Official" if is_labelled else SAID
-    fact = ONE | {"quote": said}
-    setup = RunSetup(reads_prose=False)
-    result, chat = answered("", f"{TITLED}> {said}", facts=[fact], setup=setup)
-    assert (result.outcome, chat.asked) == (outcome, [])
-
-
-@pytest.mark.parametrize("quote", [SAID, ""])
-def test_without_second_readings_a_value_needs_its_quote(quote: str) -> None:
-    off = AcceptanceConfig(second_reading=False)
-    result, chat = answered("", facts=[ONE | {"quote": quote}], acceptance=off)
-    assert (result.outcome is Outcome.ACCEPTED, chat.asked) == (quote != "", [])
 
 
 PROMO = "Title: Queen\n> Bohemian Rhapsody, EMI 2375, a promo of 1975 in a white sleeve."

@@ -132,7 +132,6 @@ def test_a_model_that_knows_its_context_has_observations_shortened() -> None:
 def test_an_option_that_cannot_be_used_is_named(arguments: dict[str, Any], name: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(name)) as caught:
         ollama_model(**{"model_id": "m", **arguments})
-    assert "llm" not in str(caught.value).casefold()
     assert "secret" not in str(caught.value)
 
 
@@ -140,5 +139,5 @@ def test_an_encrypted_address_of_a_plain_server_is_said_to_be_wrong() -> None:
     with OllamaStandIn([DONE]) as server:
         address = server.url.replace("http:", "https:")
         for model in (ollama_model("m", address), openai_model("m", address)):
-            with pytest.raises(ChatError, match="begin base_url with http:// in place of https://"):
+            with pytest.raises(ChatError, match=r"begin llm\.base_url with http:// in place of"):
                 model.reply([Message("user", "?")], GenerationOptions())

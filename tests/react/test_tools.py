@@ -5,7 +5,6 @@ import datetime as dt
 import enum
 import json
 import re
-import string
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,7 +13,7 @@ import msgspec
 import pydantic
 import pytest
 from annotated_types import Ge, Len
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from chart_binder.react.coercion import folded, same_name
@@ -410,22 +409,6 @@ def test_of_two_names_alike_but_for_punctuation_only_the_exact_one_is_meant() ->
 
 NAMES = st.from_regex(r"[a-z]{2,6}(_[a-z]{2,6}){0,2}", fullmatch=True)
 TWO = st.lists(NAMES, min_size=2, max_size=3, unique_by=folded)
-
-
-@given(TWO, st.integers(0, 30), st.sampled_from([*string.ascii_lowercase, "0", "_", ""]),
-       st.integers(0, 1))  # fmt: skip
-@example(["search", "search_web"], 6, "s", 0)
-def test_a_name_one_letter_away_means_nothing_unless_it_is_another_tools_own(
-    known: list[str], at: int, letter: str, replaced: int
-) -> None:
-    at %= len(known[0])
-    changed = known[0][:at] + letter + known[0][at + replaced :]
-    expected = same_name(changed, known)
-    # A part that remains may be a tool's whole name with a word before or after it: `to_add`.
-    assume(expected or not any(folded(n) in map(folded, re.split("_", changed)) for n in known))
-    assert find_tool(changed, known) == expected
-
-
 WORDS = ["use", "the", "tool", "to", "for", "not", "or", "and", "then", "-", ",", "(", ")", "."]
 
 

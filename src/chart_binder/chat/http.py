@@ -39,8 +39,6 @@ MOST_BYTES_A_TOKEN = 1_024
 """The most bytes for each token; a token is streamed as a line of JSON of about 150 bytes."""
 PAUSES_S = (0.1, 0.4, 1.0)
 """Seconds before the second and the third try, and before each further one."""
-CONFIG_SECTION = "llm."
-"""What errors put before an option that the configuration sets: `llm.num_ctx`."""
 _log = logging.getLogger(__name__)
 
 
@@ -57,23 +55,15 @@ def whole(_: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The address of a server (with its port, without a user name) and the API key.
-
-    Errors name an option with `section` before it: `llm.` in the configuration, or nothing if the
-    caller passed the option as an argument.
-    """
+    """The address of a server (with its port, without a user name) and the API key."""
 
     address: str
     key: str = field(default="", repr=False)
-    section: str = CONFIG_SECTION
 
     @classmethod
-    def of(
-        cls, config: LLMConfig, environ: Mapping[str, str], section: str = CONFIG_SECTION
-    ) -> "Endpoint":
+    def of(cls, config: LLMConfig, environ: Mapping[str, str]) -> "Endpoint":
         """Return the endpoint of `base_url` and `api_key_env`. Raises `ConfigError`."""
-        address = _address(config.base_url, f"{section}base_url")
-        return cls(address, _key(config.api_key_env, environ, f"{section}api_key_env"), section)
+        return cls(_address(config.base_url), _key(config.api_key_env, environ))
 
     @property
     def named_proxy(self) -> tuple[str, str]:
@@ -213,7 +203,7 @@ class ModelServer:
             if remaining < 0:
                 raise ChatError(
                     f"the server at {self.endpoint.address} sent more than {max_bytes} bytes in"
-                    f" one answer: set {self.endpoint.section}base_url to a model server, or look"
+                    f" one answer: set llm.base_url to a model server, or look"
                     " into its log"
                 )
             yield piece
@@ -231,7 +221,6 @@ class ModelServer:
             "model": self.model_id,
             "seconds": f"{self.deadline.seconds:g}",
             "key": self.endpoint.key,
-            "llm": self.endpoint.section,
         }
 
     @contextmanager
@@ -304,7 +293,7 @@ def retry_transient(ask: Callable[[], Reply], deadline: "Deadline") -> Reply:
             tries += 1
 
 
-def _address(base_url: str, option: str) -> str:
+def _address(base_url: str) -> str:
     """Return an address with its port, because `http://localhost` means 80, not Ollama's 11434."""
     try:
         split = urlsplit(base_url)
@@ -312,27 +301,27 @@ def _address(base_url: str, option: str) -> str:
     except ValueError as error:
         # The text of the error may quote a part of a password.
         raise ConfigError(
-            f"{option} = {masked(base_url)!r} is not an address: http://host:port is allowed"
+            f"llm.base_url = {masked(base_url)!r} is not an address: http://host:port is allowed"
         ) from error
     if not split.hostname:
-        raise ConfigError(f"{option} = {masked(base_url)!r} names no host")
+        raise ConfigError(f"llm.base_url = {masked(base_url)!r} names no host")
     if "@" in split.path:
         raise ConfigError(
-            f"{option} = {masked(base_url)!r} has an @ behind its host: in a password,"
+            f"llm.base_url = {masked(base_url)!r} has an @ behind its host: in a password,"
             " write / as %2F and @ as %40"
         )
     host = f"[{split.hostname}]" if ":" in split.hostname else split.hostname
     return f"{split.scheme}://{host}:{port}{split.path.rstrip('/')}"
 
 
-def _key(name: str, environ: Mapping[str, str], option: str) -> str:
+def _key(name: str, environ: Mapping[str, str]) -> str:
     if not name:
         return ""
     key = environ.get(name, "").strip()
     if not key:
-        raise ConfigError(f"{option} names {name!r}, which is not set or empty")
+        raise ConfigError(f"llm.api_key_env names {name!r}, which is not set or empty")
     if not (key.isascii() and key.isprintable()):
         raise ConfigError(
-            f"the key in {name!r} ({option}) has characters that no HTTP header may have"
+            f"the key in {name!r} (llm.api_key_env) has characters that no HTTP header may have"
         )
     return key

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from chart_binder.chat.faults import OLLAMA
-from chart_binder.chat.http import CONFIG_SECTION, Endpoint, ModelServer, Split, whole
+from chart_binder.chat.http import Endpoint, ModelServer, Split, whole
 from chart_binder.chat.served_model import (
     Fields,
     ModelHealth,
@@ -45,18 +45,16 @@ _EFFORTS: Mapping[str, bool | str] = {"none": False, "minimal": False}
 """Ollama's values for these efforts; other efforts have the same names."""
 
 
-def connect(
-    config: LLMConfig, environ: Mapping[str, str] = os.environ, section: str = CONFIG_SECTION
-) -> ChatModel:
+def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatModel:
     """Return the configured model; its server is not asked yet. Raises `ConfigError`."""
-    return ServedModel(config, _endpoint(config, environ, section), _OllamaApi(), OLLAMA)
+    return ServedModel(config, _endpoint(config, environ), _OllamaApi(), OLLAMA)
 
 
-def _endpoint(config: LLMConfig, environ: Mapping[str, str], section: str) -> Endpoint:
-    endpoint = Endpoint.of(config, environ, section)
+def _endpoint(config: LLMConfig, environ: Mapping[str, str]) -> Endpoint:
+    endpoint = Endpoint.of(config, environ)
     if endpoint.address.endswith("/v1"):
         raise ConfigError(
-            f"{section}base_url = {masked(config.base_url)!r} ends with /v1, where Ollama has"
+            f"llm.base_url = {masked(config.base_url)!r} ends with /v1, where Ollama has"
             " OpenAI's format: leave out /v1"
         )
     return endpoint
@@ -64,11 +62,11 @@ def _endpoint(config: LLMConfig, environ: Mapping[str, str], section: str) -> En
 
 def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ModelHealth:
     """Ask the server for its version, its models and the configured one. Raises no error."""
-    return examine(config, lambda: _endpoint(config, environ, CONFIG_SECTION), OLLAMA, _health)
+    return examine(config, lambda: _endpoint(config, environ), OLLAMA, _health)
 
 
 class _OllamaApi:
-    more_context = "raise {llm}num_ctx, or choose a model with more context"
+    more_context = "raise llm.num_ctx, or choose a model with more context"
     schema_field = _SCHEMA
     named_only: frozenset[str] = frozenset()
     optional: Mapping[str, str] = {_SCHEMA: "format|schema|grammar", _THINK: "think"}

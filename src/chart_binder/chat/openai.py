@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from chart_binder.chat.faults import OPENAI, ErrorAnswer
-from chart_binder.chat.http import CONFIG_SECTION, Endpoint, ModelServer
+from chart_binder.chat.http import Endpoint, ModelServer
 from chart_binder.chat.served_model import (
     Fields,
     ListedModel,
@@ -44,18 +44,16 @@ _END = b'{"choices": [], "is_last": true}'
 """Our own last document: it replaces `[DONE]`, and follows an answer that is not streamed."""
 _EVENT_STREAM = (b"data:", b"event:", b":")
 _UNLISTED = (
-    f"the server replies, but does not list its models at /models: {CONFIG_SECTION}model_id is not"
+    "the server replies, but does not list its models at /models: llm.model_id is not"
     " checked, nor whether the model has changed"
 )
 _A_QUESTION = {"role": "user", "content": "?"}
 _CONTEXT_PATHS = ("/props", "/api/ps", "/api/v0/models")  # llama.cpp, Ollama, LM Studio
 
 
-def connect(
-    config: LLMConfig, environ: Mapping[str, str] = os.environ, section: str = CONFIG_SECTION
-) -> ChatModel:
+def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatModel:
     """Return the configured model; its server is not asked yet. Raises `ConfigError`."""
-    endpoint = api_at(Endpoint.of(config, environ, section))
+    endpoint = api_at(Endpoint.of(config, environ))
     return ServedModel(config, endpoint, _OpenAIApi(), OPENAI)
 
 
@@ -100,7 +98,7 @@ def api_at(endpoint: Endpoint) -> Endpoint:
 
 
 class _OpenAIApi:
-    more_context = "start the server with more context for it, or set {llm}num_ctx to what it has"
+    more_context = "start the server with more context for it, or set llm.num_ctx to what it has"
     schema_field = _SCHEMA
     optional: Mapping[str, str] = {
         _COUNTS: "stream_options|include_usage",
@@ -233,7 +231,7 @@ def _refusal(request: Request, answer: ErrorAnswer) -> ChatError:
 
 
 def _no_model(server: ModelServer, models: tuple[str, ...]) -> ChatError:
-    remedy = f"set {server.endpoint.section}model_id to one it has"
+    remedy = "set llm.model_id to one it has"
     detail = f"{remedy}: {list_names(models)}" if models else f"load it there, or {remedy}"
     return OPENAI.by_name["NO_MODEL"].error(server.names, detail)
 

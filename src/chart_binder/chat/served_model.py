@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any, Protocol
 
 from chart_binder.chat.faults import DeclinedError, Faults, OnlyThinkingError
-from chart_binder.chat.http import CONFIG_SECTION, Endpoint, ModelServer, retry_transient
+from chart_binder.chat.http import Endpoint, ModelServer, retry_transient
 from chart_binder.chat.streaming import StreamPart, read_stream
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, masked
@@ -79,7 +79,7 @@ def examine(
     if length is None or config.num_ctx <= length:
         return health
     problem = (
-        f"{CONFIG_SECTION}num_ctx = {config.num_ctx} is more than the {length} tokens that model"
+        f"llm.num_ctx = {config.num_ctx} is more than the {length} tokens that model"
         f" {health.model_id!r} has at {health.address}: lower it to {length}"
     )
     return replace(health, problems=(*health.problems, problem))
@@ -95,7 +95,7 @@ def with_unlisted_remark(health: ModelHealth) -> ModelHealth:
     names = list_names(health.models) or "no model"
     remark = (
         f"the server lists {names}, not {health.model_id!r}, and answers to that name as well:"
-        f" set {CONFIG_SECTION}model_id to a name that it lists"
+        f" set llm.model_id to a name that it lists"
     )
     return replace(health, remark=remark)
 
@@ -344,20 +344,20 @@ class ServedModel:
         except ChatError:  # without the length, the low count decides
             length = None
         if length is None or max_estimate > length:
-            has, section = f" (it has {length})" if length else "", self._endpoint.section
+            has = f" (it has {length})" if length else ""
             raise ChatError(
                 f"{self._faults.server} cut the prompt for model {self.model_id!r} to {counted}"
-                f" tokens{has}, where {section}num_ctx = {self._config.num_ctx}:"
-                f" {self._api.more_context.format(llm=section)}"
+                f" tokens{has}, where llm.num_ctx = {self._config.num_ctx}:"
+                f" {self._api.more_context}"
             )
 
     def _refuse_overflow(self, messages: Sequence[Message]) -> None:
-        config, section, fewest = self._config, self._endpoint.section, fewest_tokens(messages)
+        config, fewest = self._config, fewest_tokens(messages)
         if fewest + config.max_tokens > config.num_ctx:
             raise ChatError(
-                f"the prompt takes at least {fewest} tokens and {section}max_tokens ="
-                f" {config.max_tokens} more, which is over {section}num_ctx = {config.num_ctx}:"
-                f" raise {section}num_ctx"
+                f"the prompt takes at least {fewest} tokens and llm.max_tokens ="
+                f" {config.max_tokens} more, which is over llm.num_ctx = {config.num_ctx}:"
+                f" raise llm.num_ctx"
             )
 
 
