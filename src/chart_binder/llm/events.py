@@ -114,9 +114,8 @@ def read_run(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
 class ReadingScript:
     """Second readings from the `reading` lines of a transcript.
 
-    A question is answered by the first unused line of its kind: first by one with its passage, then
-    by one with its source, then by one with neither. If there is no such line, the reading is
-    `unclear`.
+    A question is answered by the first unused line of its kind that has no other passage and no
+    other source. If there is no such line, the reading is `unclear`.
     """
 
     def __init__(self, lines: Iterable[ReadingEvent] = ()) -> None:
@@ -124,16 +123,17 @@ class ReadingScript:
 
     def reply(self, question: ReadingEvent) -> Reply:
         """Return the reply to a question. Raises `ChatError` if the recorded run got none."""
-        candidates: list[tuple[bool, bool, int]] = []
-        for index, line in enumerate(self._unused):
-            has_passage = line.content == question.content
-            has_source = line.source == question.source
-            is_other = (line.content and not has_passage) or (line.source and not has_source)
-            if not is_other and line.kind == question.kind:
-                candidates.append((has_passage, has_source, -index))
-        if not candidates:
+        fitting = (
+            line
+            for line in self._unused
+            if line.kind == question.kind
+            and line.content in ("", question.content)
+            and line.source in ("", question.source)
+        )
+        line = next(fitting, None)
+        if line is None:
             return msgspec.structs.replace(question, reading="unclear").reply
-        line = self._unused.pop(-max(candidates)[2])
+        self._unused.remove(line)
         if line.reading == NOT_ANSWERED:
             raise ChatError("the second reading was not answered")
         return line.reply
