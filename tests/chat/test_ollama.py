@@ -8,7 +8,7 @@ import pytest
 from chart_binder.chat.ollama import check, connect
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError
-from chart_binder.react.conversation import ChatError, GenerationOptions, Message, Reply
+from chart_binder.react.conversation import GenerationOptions, Message, Reply
 from servers.http import Response
 from servers.kinds import KINDS
 from servers.ollama import FAULTS, OllamaStandIn, Said
@@ -104,18 +104,6 @@ def test_a_key_that_cannot_be_sent_is_refused_unseen(environ: dict[str, str]) ->
 
 
 LONG = (Message("system", "rules " * 100), Message("user", "0383dadf-2a4e-4d10 " * 400))
-
-
-def test_a_prompt_that_stopped_growing_is_noticed() -> None:
-    turn = (
-        Message("assistant", "well"),
-        Message("user", "Observation: " + "1974-11-08 " * 200),
-    )
-    with OllamaStandIn(["one", "two"], allotted=3_072) as server:
-        chat = model(server, num_ctx=8_192)
-        assert chat.reply(LONG, GenerationOptions(STOP)).prompt_tokens == 2_741
-        with pytest.raises(ChatError, match="to 1538 tokens"):
-            chat.reply((*LONG, *turn), GenerationOptions(STOP))
 
 
 def test_a_count_without_the_cached_tokens_is_no_cut() -> None:

@@ -2,7 +2,6 @@
 
 import logging
 import re
-import threading
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -211,7 +210,7 @@ class ServerApi(Protocol):
 
 
 class ServedModel:
-    """A `ChatModel` that asks a server; threads may share it, each with one conversation.
+    """A `ChatModel` that asks a server; threads may share it.
 
     `timeout_s`, or the shorter time of the options, is the deadline for a whole reply, including
     loading the model and further tries.
@@ -229,7 +228,6 @@ class ServedModel:
         self._declined: frozenset[str] = frozenset()
         self._is_schema_left_out = False
         self._has_replied = False
-        self._thread = threading.local()  # the last prompt and its token count
 
     def reply(self, messages: Sequence[Message], options: GenerationOptions) -> Reply:
         """Return the next reply. Raises `ChatError`.
@@ -256,7 +254,7 @@ class ServedModel:
                 raise
             self._has_replied = True
             counted = reply.prompt_tokens
-            if counted is not None and self._looks_cut(sent, counted):
+            if counted is not None and counted < fewest_tokens(sent):
                 self._refuse_cut(request, counted)
         return replace(reply, seconds=monotonic() - started)
 
@@ -322,14 +320,6 @@ class ServedModel:
             {*optional} if refusal.status in _REFUSED else {self._api.schema_field} & {*optional}
         )
         return named_fields, frozenset(blamed - self._api.named_only)
-
-    def _looks_cut(self, messages: tuple[Message, ...], tokens: int) -> bool:
-        """Return whether a count of tokens is too low, or not higher although the prompt grew."""
-        previous, previous_tokens = getattr(self._thread, "counted", ((), 0))
-        self._thread.counted = (messages, tokens)
-        has_grown = bool(previous) and len(messages) > len(previous)
-        has_grown = has_grown and messages[: len(previous)] == previous
-        return tokens < fewest_tokens(messages) or (has_grown and tokens <= previous_tokens)
 
     def _refuse_cut(self, request: Request, counted: int) -> None:
         """Raise `ChatError` if the server dropped a part of the prompt without saying so.
