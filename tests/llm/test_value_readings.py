@@ -11,7 +11,6 @@ from chart_binder.llm.events import ReadingEvent
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from golden.bundles import year_only_single
 from llm.scripted_runs import (
-    DAY,
     OTHER,
     PAGE,
     TRUSTED,
@@ -128,23 +127,6 @@ def test_a_country_that_no_word_is_known_for_is_looked_for_by_its_code(value: st
     result, _ = answered("", facts=[fact], evidence=unknown("status", country=None))
     assert result.outcome is Outcome.REVIEW
     assert not result.facts[0].verified
-
-
-@pytest.mark.parametrize(("quote", "said", "is_verified"), [
-    ("Released | 31 October 1975", "Released | 31 October 1975", True),
-    ("it came out on the 31st of October", "Released | 31 October 1975", True),
-    ("it came out on the 31st of October", "It was issued on 31 October 1975.", False),
-])  # fmt: skip
-def test_a_cited_fact_counts_as_verified_where_structure_of_its_page_states_it(
-    quote: str, said: str, *, is_verified: bool
-) -> None:
-    fact = DAY | {"quote": quote}
-    page = f"{TITLED}> Single by Queen\n> {said}"
-    result = adjudicated(look(), *[final(facts=[fact])] * 2, page=page)
-    stated, *found = result.facts
-    assert (stated.cited, stated.verified, stated.quote) == (True, is_verified, quote)
-    assert bool(found) is not is_verified
-    assert (result.outcome is Outcome.ACCEPTED) is is_verified
 
 
 def test_a_box_with_the_number_of_another_candidate_dates_that_one() -> None:

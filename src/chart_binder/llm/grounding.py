@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
-from chart_binder.domain.dates_in_text import find_dates, states
+from chart_binder.domain.dates_in_text import states
 from chart_binder.domain.patches import Patch, fact_words
 from chart_binder.domain.vocabulary import find_words, plain_text, spaced_words
 from chart_binder.llm.prompt import RESERVED_LABELS
@@ -121,40 +122,9 @@ _QUOTE_MARK = re.compile(r"(?:^|(?<=\s))> ")
 
 
 def _find_quote(document: SourceText, quote: str) -> list[tuple[int, int]]:
-    """Return the spans of at most eight occurrences of a quote; its date may have another form."""
-    unmarked = _QUOTE_MARK.sub("", quote)
-    spans = _occurrences(document, unmarked) or [*_with_other_date(document, unmarked)]
-    return spans[:_MAX_OCCURRENCES]
-
-
-def _occurrences(document: SourceText, quote: str) -> list[tuple[int, int]]:
-    words = plain_text(quote)[0].strip(" .,;:…")
+    """Return the spans of at most eight occurrences of a quote."""
+    words = plain_text(_QUOTE_MARK.sub("", quote))[0].strip(" .,;:…")
     normal, places = document.normal
     matches = re.finditer(re.escape(words), normal) if len(words) >= _MIN_QUOTE else ()
-    return [(places[match.start()], places[match.end() - 1] + 1) for match in matches]
-
-
-def _with_other_date(document: SourceText, quote: str) -> Iterator[tuple[int, int]]:
-    """Yield the dates around which a quote occurs with its date in another form.
-
-    `May 17, 1974` stands for `17 May 1974`.
-    """
-
-    def plain(text: str) -> str:
-        return _BEFORE_DATE.sub("", plain_text(text)[0].strip(_MARKS)).strip(_MARKS)
-
-    for quoted_date in find_dates(quote):
-        is_stated = len(quoted_date.dates) == 1 and not quoted_date.is_span
-        before, behind = plain(quote[: quoted_date.start]), plain(quote[quoted_date.end :])
-        for mention in document.mentions if is_stated else ():
-            start = max(0, mention.start - 2 * quoted_date.start - _BESIDE)
-            text_before = plain(document.text[start : mention.start])
-            text_behind = plain(document.text[mention.end : mention.end + 2 * len(quote) + _BESIDE])
-            is_same_text = text_before.endswith(before) and text_behind.startswith(behind)
-            is_same_date = mention.dates == quoted_date.dates and not mention.is_span
-            if is_same_date and is_same_text:
-                yield mention.start, mention.end
-
-
-_MARKS = " .,;:()"
-_BEFORE_DATE = re.compile(r"(?:\s(?:on|in|the))+$")
+    spans = ((places[match.start()], places[match.end() - 1] + 1) for match in matches)
+    return list(islice(spans, _MAX_OCCURRENCES))

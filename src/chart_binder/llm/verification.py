@@ -48,7 +48,6 @@ from chart_binder.llm.year import year_doubts
 from chart_binder.web.clauses import says_release
 from chart_binder.web.documents import (
     SourceText,
-    documents_named,
     independent_sources,
     is_checked_page,
     is_copied,
@@ -134,8 +133,6 @@ class Verifier:
         for patch in verified:
             if patch.is_of_song:
                 contradictions += year_doubts(patch, self.documents, self.case.bundle)
-        for claim in claims:
-            self._verify_by_same_page(claim, claims)
         shown_facts = (claim.fact for claim in claims if _is_shown(claim, claims))
         results = (replace(fact, problem=None) if fact.verified else fact for fact in shown_facts)
         return tuple(results), tuple(contradictions)
@@ -158,23 +155,6 @@ class Verifier:
                 if not any(claim.fact.verified for claim in statements[patch]):
                     remaining.remove(patch)
         return further, remaining, all_checked
-
-    def _verify_by_same_page(self, claim: _ClaimedFact, claims: Sequence[_ClaimedFact]) -> None:
-        """Verify a cited fact if code verified the same value in a structure of its page."""
-        patch = claim.patch
-        if patch is None or claim.fact.verified or not claim.fact.cited:
-            return
-        documents = documents_named(claim.fact.source, self.documents)
-        for verified in claims:
-            if verified.patch != patch or not verified.fact.verified:
-                continue
-            values = (value for value in verified.values if value.place.document in documents)
-            if any(value.is_in_structure for value in values):
-                fact = claim.fact
-                claim.fact = replace(
-                    verified.fact, quote=fact.quote, question=fact.question, cited=True
-                )
-                return
 
     def _decisive(self, new_patches: Sequence[Patch], statements: _Statements) -> Sequence[Patch]:
         """Return the patches that the rules' decision depends on, cited ones before others.
