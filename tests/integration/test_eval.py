@@ -89,7 +89,7 @@ def test_wrong_answers_of_the_model_are_listed(canon: Canon, home: Path) -> None
 
 @pytest.mark.parametrize(
     ("environment", "word"),
-    [({}, "--adjudicate: no language model was asked; `canon config set llm.enabled true`"),
+    [({}, "--adjudicate: no language model was asked"),
      ({"CANON_LLM__ENABLED": "true", "CANON_MUSICBRAINZ__OFFLINE": "true"},
       "--adjudicate: no model was asked, because this run is offline")],
 )  # fmt: skip
