@@ -42,7 +42,7 @@ def release_groups(
     groups: dict[str, list[ws.MBRelease]] = {}
     for release in releases:
         groups.setdefault(release.release_group.id, []).append(release)
-    return tuple(_group(members, home, credit) for members in groups.values())
+    return tuple([_group(members, home, credit) for members in groups.values()])
 
 
 _MUCH_LATER_DAYS = 730
@@ -69,6 +69,7 @@ def is_much_later(recording: ws.Recording, day: int) -> bool:
 def _group(members: list[ws.MBRelease], home: str | None, credit: str | None) -> ReleaseGroup:
     group = members[0].release_group
     events_of = [_events(release) for release in members]
+    labels_of = [_label_names(release) for release in members]
     tells_enough = group.artist_credit_phrase in (credit, "Various Artists") or credit is None
     return ReleaseGroup(
         mb_rg_id=group.id,
@@ -78,13 +79,15 @@ def _group(members: list[ws.MBRelease], home: str | None, credit: str | None) ->
         primary_type=group.primary_type,
         secondary_types=tuple(filter(None, group.secondary_type_list)),
         first_release_date=partial_date(group.first_release_date).text or None,
-        labels=tuple(sorted({name for release in members for name in _label_names(release)})),
+        labels=tuple(sorted({name for names in labels_of for name in names})),
         countries=tuple(sorted({code for events in events_of for _, code in events if code})),
-        releases=tuple(map(_release, members, events_of, repeat(home))),
+        releases=tuple(map(_release, members, events_of, labels_of, repeat(home))),
     )
 
 
-def _release(release: ws.MBRelease, events: Sequence[_Event], home: str | None) -> Release:
+def _release(
+    release: ws.MBRelease, events: Sequence[_Event], labels: Sequence[str], home: str | None
+) -> Release:
     date, country = _first_event(events, home)
     numbers = [info.catalog_number for info in release.label_info_list if info.catalog_number]
     return Release(
@@ -93,7 +96,7 @@ def _release(release: ws.MBRelease, events: Sequence[_Event], home: str | None) 
         date=date.text or None,
         country=country,
         status=release.status or None,
-        label=next(iter(_label_names(release)), None),
+        label=labels[0] if labels else None,
         catno=numbers[0] if numbers else None,
         format=_format(tuple([medium.format for medium in release.medium_list])),
         disambiguation=release.disambiguation or None,
@@ -120,11 +123,14 @@ def _first_event(events: Sequence[_Event], home: str | None) -> _Event:
 def _events(release: ws.MBRelease) -> list[_Event]:
     if not release.release_event_list:
         return [(partial_date(release.date), release.country or None)]
-    areas = ((event.date, event.area) for event in release.release_event_list)
     return [
-        (partial_date(date), next(filter(None, area.iso_3166_1_code_list if area else ()), None))
-        for date, area in areas
+        (partial_date(event.date), _first(event.area.iso_3166_1_code_list) if event.area else None)
+        for event in release.release_event_list
     ]
+
+
+def _first(texts: Iterable[str | None]) -> str | None:
+    return next(filter(None, texts), None)
 
 
 @lru_cache(maxsize=4_096)

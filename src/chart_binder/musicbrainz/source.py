@@ -146,7 +146,7 @@ class MusicBrainzSource:
         if not recordings:
             descriptions = ", nor ".join(search.description for search in attempts)
             raise NothingFoundError(f"MusicBrainz ({self.service.host}) knows no {descriptions}")
-        artist = _artist(client, recordings[0])
+        artist = _artist(client, recordings[0], is_whole=self.service.is_local)
         home = artist.begin_area_country
         artists = artists_apart(recordings)
         candidates = tuple(
@@ -227,8 +227,8 @@ def _artifact(
 ) -> Artifact:
     """Return the artifact of tags; add the current id of a release or group that was merged."""
     artifact = artifact_of(tags)
-    releases = {release.mb_release_id for release in editions_of(candidates)}
-    if tags.release_mbid in {None, *releases}:
+    mbid = tags.release_mbid
+    if mbid is None or mbid in {release.mb_release_id for release in editions_of(candidates)}:
         return artifact
     current = with_current_ids(client, tags)
     record_titles = {
@@ -255,12 +255,12 @@ def _title(tags: TrackTags, recordings: Sequence[ws.Recording]) -> str | None:
     return title if title and ours == theirs else tags.title
 
 
-def _artist(client: Client, recording: ws.Recording) -> Artist:
+def _artist(client: Client, recording: ws.Recording, *, is_whole: bool) -> Artist:
+    """Return the first credited artist, who `is_whole` if the credit shows the country, too."""
     first = next((credit.artist for credit in recording.credits), None)
     if first is None:
         return Artist()
-    # A credit in an index has the country of the artist; a credit of the web service never has.
-    artist = first if first.country else client.artist(first.id)
+    artist = first if is_whole else client.artist(first.id)
     return Artist(
         name=recording.artist_credit_phrase or first.name,
         mb_artist_id=artist.id if artist else first.id,

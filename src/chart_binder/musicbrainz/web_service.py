@@ -2,9 +2,7 @@
 
 import re
 import xml.etree.ElementTree as ET
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 from urllib.parse import urlencode
 
@@ -51,11 +49,9 @@ class _Request(NamedTuple):
     parameters: tuple[tuple[str, str], ...]
 
 
-class _Query(ABC):
-    __slots__ = ()
-
-    @abstractmethod
-    def _request(self) -> _Request: ...
+class _Query(msgspec.Struct, frozen=True):
+    def _request(self) -> _Request:
+        raise NotImplementedError
 
     @property
     def wanted(self) -> str:
@@ -70,8 +66,7 @@ class _Query(ABC):
         return f"{path}?{urlencode(parameters)}" if parameters else path
 
 
-@dataclass(frozen=True, slots=True)
-class LookUp(_Query):
+class LookUp(_Query, frozen=True):
     """Query one entity; an ISRC comes with its recordings, a release with its tracks.
 
     `also` asks for the relations of a recording to recordings and works, or for the addresses to
@@ -88,8 +83,7 @@ class LookUp(_Query):
         return _request_of(field_name, path, inc=includes)
 
 
-@dataclass(frozen=True, slots=True)
-class BrowseReleases(_Query):
+class BrowseReleases(_Query, frozen=True):
     """Query one page of the releases of a recording, group or artist.
 
     A look-up would return at most 25. `track_artist` finds releases of which only a track is
@@ -107,8 +101,7 @@ class BrowseReleases(_Query):
         return _request_of("release_list", "release", inc=includes, offset=self.offset, **link)
 
 
-@dataclass(frozen=True, slots=True)
-class RecordingsOfWork(_Query):
+class RecordingsOfWork(_Query, frozen=True):
     """Query the first page of the recordings of a work."""
 
     work_id: str
@@ -120,8 +113,7 @@ class RecordingsOfWork(_Query):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SearchByTitle(_Query):
+class SearchByTitle(_Query, frozen=True):
     """Search for the exact words of title and artist; `artist` may be an id."""
 
     entity: Entity
@@ -133,8 +125,7 @@ class SearchByTitle(_Query):
         return _search(self.entity, f"{title} AND {_by_artist(self.artist)}", MAX_FOR_MODEL)
 
 
-@dataclass(frozen=True, slots=True)
-class SearchLoosely(_Query):
+class SearchLoosely(_Query, frozen=True):
     """Search for any of the words of title and artist; `credit` is as for `SearchRecordings`."""
 
     entity: Entity
@@ -150,8 +141,7 @@ class SearchLoosely(_Query):
         return _search(self.entity, query, self.limit)
 
 
-@dataclass(frozen=True, slots=True)
-class SearchGroupsOfYears(_Query):
+class SearchGroupsOfYears(_Query, frozen=True):
     """Search for an artist's official release groups first dated from `first` to `last`."""
 
     artist: str
@@ -164,8 +154,7 @@ class SearchGroupsOfYears(_Query):
         return _search("release-group", words, PAGE)
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRecordings(_Query):
+class SearchRecordings(_Query, frozen=True):
     """Search for recordings by titles, artist and length; all clauses in `only` must hold.
 
     `credit` is the artist with guests, as a file names them. The web service finds it by `artist`,

@@ -189,8 +189,8 @@ def keys_of(packed: bytes | None) -> tuple[int, ...]:
 
 def gid_text(gid: bytes) -> str:
     """Return an MBID as text."""
-    text = gid.hex()
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+    text = gid.hex("-", 2)
+    return f"{text[:4]}{text[5:29]}{text[30:34]}{text[35:]}"
 
 
 def gid_of_row(key: int, rest: int) -> str:

@@ -1,8 +1,8 @@
 """Read the rows of an index as the values that the web service's responses have."""
 
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -14,7 +14,7 @@ from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.index import layout
 from chart_binder.musicbrainz.index.layout import date_text, gid_of_row, gid_text, ids_of, keys_of
 
-_CACHED: Final = 4_096
+_CACHED: Final = 512
 _RECORDING: Final = """
 SELECT key, rest, name, credit, length, first_date, comment, video, isrcs, releases
 FROM recording WHERE key = ?"""
@@ -61,6 +61,7 @@ class Reader:
         connection = layout.open_index(path)
         weakref.finalize(self, connection.close)
         self.execute = connection.execute
+        self._cursor = connection.cursor()
         self.summary = layout.read_summary(connection)
         self.dumped_at = self.summary.dumped_at.timestamp()
         words: dict[str, dict[int, str]] = {kind: {} for kind in layout.WORD_KINDS}
@@ -81,15 +82,26 @@ class Reader:
         self._secondary = lru_cache(_CACHED)(self._secondary_types)
         self._media = lru_cache(_CACHED)(self._untracked_media)
         self.credit = lru_cache(_CACHED)(self._credit)
+        self._credit_with_aliases = lru_cache(_CACHED)(partial(self._credit, with_aliases=True))
         self._untracked = lru_cache(_CACHED)(self._release)
         self._artists: dict[str, ws.MBArtist] = {}
         self._last_row: tuple[str, RecordingRow | None] = "", None
 
+    def _find(self, query: str, *values: int | bytes | None) -> Any:
+        """Return the row of a query, or None."""
+        return self._cursor.execute(query, values).fetchone()
+
+    def _row(self, query: str, row_id: int) -> Any:
+        """Return the row with an id that another row has."""
+        row = self._cursor.execute(query, (row_id,)).fetchone()
+        if row is None:
+            raise LookupError(f"row {row_id} is missing")
+        return row
+
     def row_id(self, kind: int, mbid: str) -> int | None:
         """Return the row id of an artist, release group or release, or the key of a merged id."""
         query = "SELECT id FROM identifier WHERE kind = ? AND gid = ?"
-        gid = bytes.fromhex(mbid.replace("-", ""))
-        row: tuple[int] | None = self.execute(query, (kind, gid)).fetchone()
+        row = self._find(query, kind, bytes.fromhex(mbid.replace("-", "")))
         return row[0] if row else None
 
     def recording_row(self, mbid: str) -> RecordingRow | None:
@@ -98,17 +110,16 @@ class Reader:
             return self._last_row[1]
         key, rest = layout.key_and_rest(mbid)
         key = self._keys.get((layout.RECORDING, mbid), key)
-        row: RecordingRow | None = self.execute(_RECORDING, (key,)).fetchone()
+        row: RecordingRow | None = self._find(_RECORDING, key)
         if row is None or row[1] != rest:
-            row = self.execute(_RECORDING, (self.row_id(layout.RECORDING, mbid),)).fetchone()
+            merged = self.row_id(layout.RECORDING, mbid)
+            row = None if merged is None else self._row(_RECORDING, merged)
         self._last_row = mbid, row
         return row
 
-    def recording_rows(self, keys: Iterable[int]) -> Iterator[RecordingRow]:
-        """Yield the rows of recordings; skip keys without one."""
-        for key in keys:
-            if row := self.execute(_RECORDING, (key,)).fetchone():
-                yield row
+    def recording_rows(self, keys: Iterable[int]) -> list[RecordingRow]:
+        """Return the rows of recordings."""
+        return [self._row(_RECORDING, key) for key in keys]
 
     def recording(
         self,
@@ -120,7 +131,7 @@ class Reader:
     ) -> ws.Recording:
         """Return a recording; a hit of a search has aliases, releases and a score."""
         key, rest, name, credit_id, length, first_date, comment, video, isrcs, releases = row
-        credit = self.credit(credit_id, with_aliases=is_hit)
+        credit = (self._credit_with_aliases if is_hit else self.credit)(credit_id)
         return ws.Recording(
             id=RecordingId(self._gids.get((layout.RECORDING, key)) or gid_of_row(key, rest)),
             title=name,
@@ -140,27 +151,24 @@ class Reader:
     def related(self, row: RecordingRow) -> ws.Recording:
         """Return a recording with its relations to recordings and works."""
         query = "SELECT works, relations FROM recording WHERE key = ?"
-        works, packed = self.execute(query, row[:1]).fetchone()
-        relations = []
-        for type_, is_backward, key, has_ended in layout.RELATIONS.decode(packed or b"\x90"):
-            relations += [
-                ws.Relation(
-                    type=self._words["link_type"].get(type_),
-                    direction="backward" if is_backward else None,
-                    ended="true" if has_ended else None,
-                    recording=self.recording(other),
-                )
-                for other in self.recording_rows([key])
-            ]
-        performed = [ws.Relation(type="performance", work=work) for work in self._works(works)]
+        works, packed = self._row(query, row[0])
+        relations = [
+            ws.Relation(
+                type=self._words["link_type"].get(type_),
+                direction="backward" if is_backward else None,
+                ended="true" if has_ended else None,
+                recording=self.recording(self._row(_RECORDING, key)),
+            )
+            for type_, is_backward, key, has_ended in layout.RELATIONS.decode(packed or b"\x90")
+        ]
+        performed = [
+            ws.Relation(type="performance", work=self._work(key)) for key in keys_of(works)
+        ]
         return self.recording(row, relations=relations, works=performed)
 
-    def _works(self, packed: bytes | None) -> Iterator[ws.Work]:
-        for key in keys_of(packed):
-            query = "SELECT key, rest, name FROM work WHERE key = ?"
-            if row := self.execute(query, (key,)).fetchone():
-                gid = self._gids.get((layout.WORK, key)) or gid_of_row(*row[:2])
-                yield ws.Work(gid, row[2])
+    def _work(self, key: int) -> ws.Work:
+        rest, name = self._row("SELECT rest, name FROM work WHERE key = ?", key)
+        return ws.Work(self._gids.get((layout.WORK, key)) or gid_of_row(key, rest), name)
 
     def with_isrc(self, isrc: str) -> list[int]:
         """Return the keys of the recordings that carry an ISRC."""
@@ -176,56 +184,56 @@ class Reader:
         row_id = self.row_id(kind, mbid)
         if row_id is None:
             return None
-        packed = self.execute(_RELEASE_IDS[linked], (row_id,)).fetchone()
+        packed = self._find(_RELEASE_IDS[linked], row_id)
         return ids_of(packed[0]) if packed else ()
 
     def releases_of_group(self, row_id: int) -> tuple[int, ...]:
         """Return the row ids of the releases of a group."""
-        packed = self.execute(_RELEASE_IDS["release-group"], (row_id,)).fetchone()
-        return ids_of(packed[0]) if packed else ()
+        return ids_of(self._row(_RELEASE_IDS["release-group"], row_id)[0])
 
     def recordings_of_work(self, work_id: str) -> tuple[int, ...] | None:
         """Return the keys of the recordings of a work."""
         key, rest = layout.key_and_rest(work_id)
         key = self._keys.get((layout.WORK, work_id), key)
         query = "SELECT recordings FROM work WHERE key = ? AND rest = ?"
-        row = self.execute(query, (key, rest)).fetchone()
+        row = self._find(query, key, rest)
         return keys_of(row[0]) if row else None
 
     def releases(self, row_ids: Iterable[int], *, tracks: bool = False) -> tuple[ws.MBRelease, ...]:
         """Return releases, each with its tracks if these are asked for."""
-        releases = map(self._tracked if tracks else self._untracked, row_ids)
-        return tuple([release for release in releases if release])
+        return tuple(map(self._tracked if tracks else self._untracked, row_ids))
 
-    def _tracked(self, row_id: int) -> ws.MBRelease | None:
-        release = self._untracked(row_id)
-        return release and replace(release, medium_list=self._tracked_media(row_id))
+    def _tracked(self, row_id: int) -> ws.MBRelease:
+        return replace(self._untracked(row_id), medium_list=self._tracked_media(row_id))
 
-    def _release(self, row_id: int) -> ws.MBRelease | None:
-        row = self.execute(_RELEASE, (row_id,)).fetchone()
-        if row is None:
-            return None
+    def _release(self, row_id: int) -> ws.MBRelease:
+        row = self._row(_RELEASE, row_id)
         gid, name, credit_id, status, comment, barcode, packed = row[:7]
         group = self.group(row[7:])
         credit = self.credit(row[9] if credit_id is None else credit_id)
         info = layout.INFO.decode(packed)
-        events = tuple([_event(date, code) for date, code in info.events])
-        first = events[0] if events else _NO_EVENT
-        codes = first.area.iso_3166_1_code_list if first.area else (None,)
+        date, country = info.events[0] if info.events else (0, None)
         return ws.MBRelease(
             id=ReleaseId(gid_text(gid)),
             release_group=group,
             title=group.title if name is None else name,
             status=self._statuses.get(status) if status else None,
             disambiguation=comment,
-            date=first.date,
-            country=codes[0],
+            date=date_text(date),
+            country=country,
             artist_credit=credit.parts,
             artist_credit_phrase=credit.phrase,
             medium_list=self._media(info.formats),
-            release_event_list=events,
+            release_event_list=tuple(
+                [ws.ReleaseEvent(date_text(date), _area(code)) for date, code in info.events]
+            ),
             barcode=barcode,
-            label_info_list=tuple([_label(number, label) for number, label in info.labels]),
+            label_info_list=tuple(
+                [
+                    ws.LabelInfo(number, ws.Label(label) if label else None)
+                    for number, label in info.labels
+                ]
+            ),
         )
 
     def group(self, row: GroupRow, links: Sequence[ws.Relation] = ()) -> ws.MBReleaseGroup:
@@ -244,15 +252,15 @@ class Reader:
             url_relation_list=tuple(links),
         )
 
-    def group_row(self, row_id: int) -> GroupRow | None:
+    def group_row(self, row_id: int) -> GroupRow:
         """Return the row of a release group."""
-        row: GroupRow | None = self.execute(_GROUP, (row_id,)).fetchone()
+        row: GroupRow = self._row(_GROUP, row_id)
         return row
 
     def links(self, row_id: int) -> tuple[ws.Relation, ...]:
         """Return the addresses to which a release group links."""
         query = "SELECT links FROM release_group WHERE id = ?"
-        (packed,) = self.execute(query, (row_id,)).fetchone()
+        (packed,) = self._row(query, row_id)
         types = self._words["link_type"]
         return tuple(
             ws.Relation(type=types.get(type_), target=target, ended="true" if has_ended else None)
@@ -263,8 +271,8 @@ class Reader:
         """Return an artist with its country."""
         if artist := self._artists.get(mbid):  # of a credit that was just read
             return artist
-        row = self.execute(_ARTIST, (self.row_id(layout.ARTIST, mbid),)).fetchone()
-        return self._artist(row) if row else None
+        row_id = self.row_id(layout.ARTIST, mbid)
+        return None if row_id is None else self._artist(self._row(_ARTIST, row_id))
 
     def _artist(self, row: ArtistRow, *, with_aliases: bool = False) -> ws.MBArtist:
         gid, name, sort_name, comment, country, aliases = row
@@ -279,12 +287,12 @@ class Reader:
         return artist
 
     def _credit(self, row_id: int, *, with_aliases: bool = False) -> ArtistCredit:
-        name, parts, *first = self.execute(_CREDIT, (row_id,)).fetchone()
+        name, parts, *first = self._row(_CREDIT, row_id)
         if parts is None:
             return ArtistCredit(name, (ws.Credit(self._artist(first, with_aliases=with_aliases)),))
         credits_: list[ws.Credit | str] = []
-        for artist_id, credited, phrase in layout.PARTS.decode(parts):
-            row = self.execute(_ARTIST, (artist_id,)).fetchone()
+        for place, (artist_id, credited, phrase) in enumerate(layout.PARTS.decode(parts)):
+            row = self._row(_ARTIST, artist_id) if place else first
             artist = self._artist(row, with_aliases=with_aliases)
             credits_.append(ws.Credit(artist, None if credited == artist.name else credited))
             credits_ += [phrase] if phrase else []
@@ -299,7 +307,7 @@ class Reader:
         return tuple(ws.Medium(format=name) for name in names)
 
     def _tracked_media(self, release: int) -> tuple[ws.Medium, ...]:
-        row = self.execute("SELECT media FROM media WHERE release = ?", (release,)).fetchone()
+        row = self._find("SELECT media FROM media WHERE release = ?", release)
         media = layout.MEDIA.decode(row[0]) if row else ()
         return tuple(self._medium(medium, release) for medium in media)
 
@@ -335,19 +343,6 @@ class Reader:
         )
 
 
-_NO_EVENT: Final = ws.ReleaseEvent()
-
-
-@lru_cache(65_536)
-def _event(date: int, code: str | None) -> ws.ReleaseEvent:
-    return ws.ReleaseEvent(date_text(date), _area(code) if code else None)
-
-
-@lru_cache(_CACHED)
-def _area(code: str) -> ws.Area:
-    return ws.Area((code,))
-
-
-@lru_cache(_CACHED)
-def _label(number: str | None, name: str | None) -> ws.LabelInfo:
-    return ws.LabelInfo(number, ws.Label(name) if name else None)
+@lru_cache
+def _area(code: str | None) -> ws.Area | None:
+    return ws.Area((code,)) if code else None

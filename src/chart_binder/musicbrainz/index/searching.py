@@ -90,7 +90,7 @@ def find_titles(
         keys = _keys_alike(reader, query)
     else:
         keys = _keys(reader, artists(reader, query.artist), {title_hash(query.title)})
-    rows = list(reader.recording_rows(keys))
+    rows = reader.recording_rows(keys)
     return _shown(reader, rows[:limit]), len(rows)
 
 
@@ -149,8 +149,7 @@ def groups_of_years(reader: Reader, query: ws.SearchGroupsOfYears) -> list[int]:
     groups = (
         group
         for group in catalogue
-        if (row := reader.group_row(group))
-        and query.first <= (row[5] or 0) // 10_000 <= query.last
+        if query.first <= (reader.group_row(group)[5] or 0) // 10_000 <= query.last
         and _is_official(reader, group)
     )
     return list(islice(groups, _MAX_ROWS))
@@ -189,5 +188,5 @@ def find_groups(reader: Reader, query: ws.SearchByTitle | ws.SearchLoosely) -> l
     return [
         group
         for group, row in rows
-        if row and _is_near(row[1], query.title) and same_title(row[1], query.title)
+        if _is_near(row[1], query.title) and same_title(row[1], query.title)
     ]

@@ -20,6 +20,13 @@ from chart_binder.musicbrainz.index.reader import Reader
 from chart_binder.musicbrainz.web_service import PAGE, Metadata, ServiceQuery
 
 
+class _OfThread(threading.local):
+    """The reader of each thread."""
+
+    def __init__(self, path: Path) -> None:
+        self.reader = Reader(path)
+
+
 class IndexService:
     """Answers queries from an index, without a network. Threads may share it.
 
@@ -33,31 +40,23 @@ class IndexService:
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
         """Open an index. Raises `IndexFileError`."""
         self._path = path
-        self._of_thread = threading.local()
+        self._of_thread = _OfThread(path)
         self.now = clock
-        self._of_thread.reader = Reader(path)
-
-    @property
-    def _reader(self) -> Reader:
-        reader: Reader | None = getattr(self._of_thread, "reader", None)
-        if reader is None:
-            reader = self._of_thread.reader = Reader(self._path)
-        return reader
 
     @property
     def host(self) -> str:
         """The name of the index for messages, with the day of its dump."""
-        return f"the index of {_text(self._reader.dumped_at)[:10]}"
+        return f"the index of {_text(self._of_thread.reader.dumped_at)[:10]}"
 
     @property
     def age_days(self) -> float:
         """The number of days since the dump was made."""
-        return self._reader.summary.age_days(datetime.fromtimestamp(self.now(), UTC))
+        return self._of_thread.reader.summary.age_days(datetime.fromtimestamp(self.now(), UTC))
 
     def fetch(self, query: ServiceQuery) -> Answer:
         """Return the response to a query, or raise `LookupFailedError` if the file is damaged."""
         try:
-            reader = self._reader
+            reader = self._of_thread.reader
             return Answer(_answer(reader, query), reader.dumped_at)
         except layout.DAMAGE as error:
             problem = f"{self._path}: the index is damaged ({error}); build it again"
@@ -131,8 +130,7 @@ def _search(
 
 
 def _groups(reader: Reader, row_ids: Sequence[int], limit: int) -> Metadata:
-    rows = map(reader.group_row, row_ids[:limit])
-    groups = tuple(reader.group(row) for row in rows if row)
+    groups = tuple(map(reader.group, map(reader.group_row, row_ids[:limit])))
     return Metadata(release_group_list=groups, release_group_count=len(row_ids))
 
 
@@ -156,17 +154,17 @@ def _artist(reader: Reader, query: ws.LookUp) -> Metadata | None:
 
 def _release(reader: Reader, query: ws.LookUp) -> Metadata | None:
     row_id = reader.row_id(layout.RELEASE, query.identifier)
-    releases = () if row_id is None else reader.releases([row_id], tracks=True)
-    return Metadata(release=releases[0]) if releases else None
+    if row_id is None:
+        return None
+    return Metadata(release=reader.releases([row_id], tracks=True)[0])
 
 
 def _release_group(reader: Reader, query: ws.LookUp) -> Metadata | None:
     row_id = reader.row_id(layout.RELEASE_GROUP, query.identifier)
-    row = None if row_id is None else reader.group_row(row_id)
-    if row_id is None or row is None:
+    if row_id is None:
         return None
     links = reader.links(row_id) if query.also else ()
-    return Metadata(release_group=reader.group(row, links))
+    return Metadata(release_group=reader.group(reader.group_row(row_id), links))
 
 
 _LOOK_UPS: Final[Mapping[ws.LookUpEntity, Callable[[Reader, ws.LookUp], Metadata | None]]] = {
