@@ -378,10 +378,15 @@ def test_an_id_that_is_pasted_for_an_unmatched_file_belongs_into_its_tags(
     canon("decide", nowhere, **alone).must_end(3, "unmatched")
     with walking(home, environment | alone, "review", "walk") as terminal:
         terminal.until("? keys")
-        for pasted in (TRAM, f"{SITE}/recording/{TRAM}"):
-            terminal.press((pasted, "write the recording's id"))
+        for pressed in (TRAM, f"{SITE}/recording/{TRAM}", "d", "w", "="):
+            terminal.press((pressed, "no recording was found"))
+            terminal.until("correct artist and title in its tags, or tag its recording id")
+            terminal.until("`canon decide` looks again")
         terminal.press(("q", ""))
         assert terminal.ended() == 3
+    canon("review", "choose", nowhere, "--first=1973", **alone).must_end(
+        1, "knows no 'Nowhere'", "or tag its recording id; then `canon decide` looks again"
+    )
 
 
 def test_a_verdict_that_somebody_else_replaced_is_not_taken_back(

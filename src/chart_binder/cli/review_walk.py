@@ -44,6 +44,7 @@ from chart_binder.jobs.review_session import (
     VerdictDesk,
     is_pasted,
     require_candidates,
+    require_evidence,
 )
 from chart_binder.jobs.review_words import KEYS, pages_to_edit
 from chart_binder.jobs.stored_decisions import LazyRun, new_run
@@ -389,17 +390,20 @@ class Walk:
         return self._give(case, VerdictAction.CHOOSE, text)
 
     def _ask_for_date(self, case: ReviewCase) -> _NextStep:
+        require_evidence(case)
         question = "when it first came out: YYYY, YYYY-MM or YYYY-MM-DD (Enter: back)"
         return self._ask_until(
             question, partial(self._give, case, VerdictAction.DATE), "no date is stored"
         )
 
     def _ask_for_place(self, case: ReviewCase) -> _NextStep:
+        require_evidence(case)
         question = f"where it first came out ({_RECORD}; Enter: back)"
         choose = partial(self._give, case, VerdictAction.THERE)
         return self._ask_until(question, choose, "no record is stored")
 
     def _ask_for_recording(self, case: ReviewCase) -> _NextStep:
+        require_evidence(case)
         question = "the id or address of the recording that is the same (Enter: back)"
         choose = partial(self._give, case, VerdictAction.SAME)
         return self._ask_until(question, choose, "no recording is stored")

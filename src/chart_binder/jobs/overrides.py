@@ -24,7 +24,7 @@ from chart_binder.domain.records import (
 from chart_binder.domain.verdict import BY_PERSON, OverrideRecord
 from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError
-from chart_binder.jobs.decision import State
+from chart_binder.jobs.decision import State, advice_for
 from chart_binder.jobs.named_records import release_ids, require_same_group
 from chart_binder.jobs.pipeline import is_to_decide_again, override_for
 from chart_binder.jobs.review import (
@@ -488,7 +488,8 @@ def _require_open(store: "Store", case: ReviewCase) -> None:
     """Raise `CanonError` if the case failed, or if rules or an override decided it."""
     decision = case.decision
     if decision.failure:
-        raise CanonError(f"{case.path}: {decision.state}: {decision.failure}")
+        advice = advice_for(decision.cause)
+        raise CanonError(f"{case.path}: {decision.state}: {decision.failure}: {advice}")
     if case.proposes_only_date or override_removed(case, overrides_near(store, case)):
         return
     if decision.state is State.DECIDED and decision.adjudication is None:

@@ -14,6 +14,7 @@ from chart_binder.domain.records import DecisionRecord, local_time, now_utc
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import CanonError, StoreError, counted
 from chart_binder.jobs.choices import Confirm, Lookups, name_records, read_mbid, read_record
+from chart_binder.jobs.decision import advice_for
 from chart_binder.jobs.named_records import NamedRecord, read_first_date
 from chart_binder.jobs.overrides import PersonChoice, VerdictResult, VerdictSaver
 from chart_binder.jobs.review import (
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
     from chart_binder.store.reviews import SavedVerdicts
 
 
-NO_EVIDENCE = (
-    "no id is taken here, because no recording was found: write the recording's id, or the right"
-    " artist and title, into the file's tags, then decide it again (canon decide)"
-)
 _ADDRESS = re.compile(r"\S*musicbrainz\.org/([a-z-]+)/\S+", re.IGNORECASE)
 _TOGETHER = 100
 T = TypeVar("T")
@@ -121,8 +118,7 @@ class VerdictDesk:
         """Take a candidate's number, a label, or the id or address of any record."""
         text = verdict.text.strip()
         page = _ADDRESS.fullmatch(text)
-        if case.bundle is None and (page or MBID.fullmatch(text)):
-            raise CanonError(NO_EVIDENCE)
+        require_evidence(case)
         if page and page[1] == "recording" and verdict.action is VerdictAction.CHOOSE:
             return self._same(case, verdict)
         label = f"C{text}" if text.isdecimal() else text
@@ -135,10 +131,12 @@ class VerdictDesk:
         return words, self._save(case, PersonChoice(crg, rr), verdict)
 
     def _date(self, case: ReviewCase, verdict: PersonVerdict) -> tuple[str, VerdictResult]:
+        require_evidence(case)
         date = read_first_date(verdict.text, now_utc())
         return f"{date} is right", self._save(case, PersonChoice(first_date=date), verdict)
 
     def _same(self, case: ReviewCase, verdict: PersonVerdict) -> tuple[str, VerdictResult]:
+        require_evidence(case)
         same = read_mbid(verdict.text, "recording")
         return f"it is the same as {same}", self._save(case, PersonChoice(same_as=same), verdict)
 
@@ -158,6 +156,13 @@ class VerdictDesk:
 def is_pasted(text: str) -> bool:
     """Return whether a text is an id of MusicBrainz, or the address of one of its pages."""
     return bool(_ADDRESS.fullmatch(text) or MBID.fullmatch(text))
+
+
+def require_evidence(case: ReviewCase) -> None:
+    """Raise `CanonError` if no recording was found, which a date or a record could be about."""
+    if case.bundle is None:
+        advice = advice_for(case.decision.cause)
+        raise CanonError(f"no recording was found to give a date or a record for: {advice}")
 
 
 def require_candidates(case: ReviewCase) -> None:
