@@ -23,6 +23,7 @@ back to the model).
 """
 
 import re
+import sys
 
 ERROR_NUMBER = re.compile(r"\[Errno -?\d+\] ")
 """The prefix of the system's error texts: `[Errno 111] `."""
@@ -169,3 +170,29 @@ def masked(text: str) -> str:
 def counted(count: int, noun: str, plural: str = "") -> str:
     """Return a count with its noun for a message: `1 host`, `2,000 hosts`, `2 replies`."""
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def how_to_install(extra: str) -> str:
+    """Return the command that installs an extra into this program, the way it was installed."""
+    import json  # with the others, it takes long to import
+    import shlex
+    from importlib import metadata
+    from pathlib import Path
+    from urllib.parse import unquote
+
+    source, option = "chart-binder", ""
+    try:
+        recorded = metadata.distribution(source).read_text("direct_url.json")  # PEP 610
+    except metadata.PackageNotFoundError:
+        recorded = None
+    origin = json.loads(recorded or "{}")
+    if (path := unquote(origin.get("url", "")).removeprefix("file://")).startswith("/"):
+        is_editable = origin.get("dir_info", {}).get("editable", False)
+        source, option = path, " -e" if is_editable else ""
+    folders = Path(sys.prefix).parts
+    program = "pip install"
+    if "pipx" in folders:
+        program = "pipx install --force"
+    elif {"uv", "tools"} <= {*folders}:
+        program = "uv tool install --force"
+    return f"`{program}{option} {shlex.quote(f'{source}[{extra}]')}` installs it"

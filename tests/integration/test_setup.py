@@ -1,10 +1,12 @@
 """`canon init`, `canon config set` and `canon config edit`: a person's own configuration file."""
 
+import sys
 from pathlib import Path
 
 import pytest
 import tomli
 
+from chart_binder.errors import how_to_install
 from docs.pages import blocks
 from integration.conftest import Canon
 from integration.services import asking
@@ -159,6 +161,20 @@ def test_init_asks_tests_each_service_and_writes_what_is_answered(
             terminal.enter("n", f"Write {own}? [Y/n]:")
             terminal.enter("n", f"{own}: not written")
     assert own.read_text() == before
+
+
+@pytest.mark.parametrize(("prefix", "program"), [
+    ("/home/you/.local/share/pipx/venvs/chart-binder", "pipx install --force"),
+    ("/home/you/.local/share/uv/tools/chart-binder", "uv tool install --force"),
+    ("/home/you/clone/.venv", "pip install"),
+])  # fmt: skip
+def test_an_extra_is_installed_as_the_program_was(
+    monkeypatch: pytest.MonkeyPatch, prefix: str, program: str
+) -> None:
+    monkeypatch.setattr(sys, "prefix", prefix)
+    command = how_to_install("web")
+    assert command.startswith(f"`{program} ")
+    assert command.endswith("[web]'` installs it")
 
 
 def test_init_saves_the_answers_without_a_network(

@@ -99,5 +99,5 @@ except StoreError as error:
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert "pip install 'chart-binder[postgres]'" in done.stdout
+    assert "[postgres]'` installs it" in done.stdout
     assert "secret" not in done.stdout

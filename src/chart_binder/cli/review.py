@@ -14,7 +14,7 @@ from chart_binder.cli import options, output, review_text
 from chart_binder.cli.override import answer_options, check_options, confirming, mbid_option
 from chart_binder.cli.review_walk import Walk
 from chart_binder.cli.run_events import event_lines
-from chart_binder.errors import CanonError, UsageError, counted
+from chart_binder.errors import CanonError, UsageError, counted, how_to_install
 from chart_binder.files import path_text
 from chart_binder.jobs.choices import Lookups, name_records, read_label, read_record
 from chart_binder.jobs.decision import State, read_states
@@ -427,7 +427,7 @@ def serve_page(
     try:
         from chart_binder.pages.server import IDLE_S, serve_review
     except ImportError as error:
-        advice = "pip install 'chart-binder[web]' brings it"
+        advice = how_to_install("web")
         raise CanonError(f"the review page is not installed ({error}): {advice}") from error
     from chart_binder.jobs.review_index import ReviewIndex
 

@@ -19,7 +19,7 @@ from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from chart_binder.errors import DamagedRecordError, StoreError, masked
+from chart_binder.errors import DamagedRecordError, StoreError, how_to_install, masked
 from chart_binder.files import convert_json
 from chart_binder.store import (
     VERSION,
@@ -383,7 +383,7 @@ def _open_postgres(url: URL) -> Database:
     except ImportError as error:
         raise StoreError(
             "a store on PostgreSQL needs a driver that is not installed"
-            f" ({first_line(error)}): pip install 'chart-binder[postgres]'"
+            f" ({first_line(error)}): {how_to_install('postgres')}"
         ) from error
     host = url.host or query.get("host", "") or "localhost"
     port = f":{url.port}" if url.port else ""

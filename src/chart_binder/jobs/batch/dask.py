@@ -22,7 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from chart_binder.errors import CanonError, ClusterError, PluginError, UsageError
+from chart_binder.errors import CanonError, ClusterError, PluginError, UsageError, how_to_install
 from chart_binder.jobs.batch import Album, AlbumResult, Worker
 from chart_binder.jobs.decision import Case, Cause, Decision, FileCase, FileOutcome, State
 from chart_binder.jobs.pipeline import finish
@@ -329,9 +329,7 @@ def _dask() -> Any:
         import cryptography  # noqa: F401 - for `Security.temporary`
         import distributed
     except ImportError as error:
-        raise PluginError(
-            f"Dask is not installed ({error}): pip install 'chart-binder[dask]' brings it"
-        ) from error
+        raise PluginError(f"Dask is not installed ({error}): {how_to_install('dask')}") from error
     return distributed
 
 

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chart_binder.errors import IndexFileError, counted
+from chart_binder.errors import IndexFileError, counted, how_to_install
 from chart_binder.files import quoted
 from chart_binder.musicbrainz.index.areas import Areas
 from chart_binder.musicbrainz.index.dump import Dump, Meter, columns_of, damage_in
@@ -49,8 +49,7 @@ def require_duckdb() -> None:
         import duckdb  # noqa: F401 (it is only tried)
     except ImportError as error:
         raise IndexFileError(
-            "to build an index takes DuckDB: install chart-binder[index]; nothing more is needed"
-            " to use one"
+            f"DuckDB, which builds an index, is not installed ({error}): {how_to_install('index')}"
         ) from error
 
 
