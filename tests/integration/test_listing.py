@@ -103,6 +103,14 @@ def test_a_record_chosen_since_is_listed_once_it_is_decided_again(
         canon("decide", library, knowing=BUNDLES.values())
 
 
+def test_a_track_stays_older_than_its_album_once_it_is_written(canon: Canon, library: Path) -> None:
+    song = library / "queen.flac"
+    canon("write", song, "--apply").must_end(0)
+    canon("decide", song, knowing=BUNDLES.values()).must_end(0)
+    line = canon("ls", "older:29 artist:queen state:decided", "--output=json").must_end(0).line
+    assert (line["path"], line["year"]) == (str(song), 2004)
+
+
 def test_what_is_gone_or_no_audio_is_no_row(canon: Canon, library: Path, home: Path) -> None:
     cover = library / "cover.jpg"
     cover.write_bytes(b"no audio")

@@ -69,7 +69,7 @@ def test_each_number_of_the_page_leads_to_its_files(
     ran = canon("report", "--html", out).must_end(0)
     assert (ran.out, ran.err) == ("", f"{out}: a page about {len(list(library.iterdir()))} files\n")
     page = page_of(out)
-    headline = "2 tracks of 20 first came out before the year in their tags"
+    headline = "2 tracks of 20 first came out before the year of their album"
     assert headline in " ".join(by_id(page, "main").get_text().split())
     links = page("a")
     assert len(links) > 30
@@ -84,7 +84,7 @@ def test_each_number_of_the_page_leads_to_its_files(
         str(library / "queen.flac"), str(library / "slts.flac"),
     ]  # fmt: skip
     assert "1975-10-31" in older.get_text()
-    assert "tags say 2004" in older.get_text()
+    assert "album of 2004" in older.get_text()
 
 
 def test_the_page_is_complete_and_its_policy_allows_only_its_style(

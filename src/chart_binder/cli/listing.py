@@ -109,8 +109,8 @@ def ls(
 
     A QUERY has words and terms, such as `state:review year:1977..1979 artist:queen`. The keys are
     state, rule, by, artist, title, album (of the file), group (the title of the canonical release
-    group), year and decade (of the first release), certain (yes, no), older (years before the year
-    in the tags), question, cause, path and text. `-state:decided` excludes decided files. See
+    group), year and decade (of the first release), certain (yes, no), older (years before the
+    album), question, cause, path and text. `-state:decided` excludes decided files. See
     docs/library.md.
 
     On a terminal, at most 50 tracks are listed by album: first release, artist and title, record,

@@ -38,7 +38,7 @@ COMMANDS = {
     "forget": ("listing", "forget", "Forget files without deleting them."),
     "audit": ("listing", "audit", "Judge a sample of decisions, and see how many are wrong."),
     "playlist": ("listing", "playlist", "Write a playlist in the order of first release."),
-    "report": ("runs", "report", "Count your library in plots: what is older than its tags say."),
+    "report": ("runs", "report", "Count your library in plots: what is older than its album."),
     "runs": ("runs", "runs", "See what earlier calls did, cost and left undone."),
     "drift": ("drift", "drift", "List the decisions that would differ today, and why."),
     "init": ("config", "init", "Ask what canon needs to know, and write your configuration."),

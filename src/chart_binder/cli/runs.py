@@ -267,7 +267,7 @@ _FILES_OF_A_FIGURE = 50
 def report(session: options.Session, query: tuple[str, ...], html: str | None) -> int:
     """Write a page of plots about the decisions that match a QUERY (see `canon ls`), or about all.
 
-    It shows how many tracks are older than their tags say, by decade of the first release and by
+    It shows how many tracks are older than their album, by decade of the first release and by
     how many years, what decided, and what is open and why. The page is one file and needs no
     server. Each number leads to at most 50 of its files, and to the command that lists all. --json
     prints the numbers, each with the query that lists its files; then --html is not needed.

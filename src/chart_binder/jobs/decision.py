@@ -302,11 +302,16 @@ def tagged_year(case: Case) -> int | None:
     return year_of(artifact)
 
 
-def year_of(artifact: Artifact | None) -> int | None:
-    """Return the year of the original date in a file's tags, else of the date, if there is one."""
+def year_of(artifact: Artifact | None, *, of_album: bool = False) -> int | None:
+    """Return the year of the original date in a file's tags, else of the date, if there is one.
+
+    The year `of_album` is that of the date, else of the original date, which canon may have
+    written.
+    """
     tags = (artifact and artifact.tags) or {}
-    text = tags.get("original_date") or tags.get("date") or ""
-    year = _YEAR.match(text)
+    original_date, date = tags.get("original_date"), tags.get("date")
+    text = (date or original_date) if of_album else (original_date or date)
+    year = _YEAR.match(text or "")
     return int(year[0]) if year else None
 
 

@@ -1,4 +1,4 @@
-"""Count stored decisions: how they ended and why, and which tracks are older than their tags say.
+"""Count stored decisions: how they ended and why, and which tracks are older than their album.
 
 Each figure has the query of `canon ls` that lists its files. If the first year is not certain, the
 recording came out in that year or earlier, so a track may be older than its figure says.
@@ -44,8 +44,8 @@ class FigureRow(msgspec.Struct, frozen=True):
 class LibraryFigures(msgspec.Struct, frozen=True, kw_only=True):
     """What is counted in a library, in tables of rows that count at least one file.
 
-    `older` are the files whose first release precedes the year in their tags, `older_certain` those
-    of a certain first year. `older_by_decade` has them by decade of the first release,
+    `older` are the files whose first release precedes their album, `older_certain` those of a
+    certain first year. `older_by_decade` has them by decade of the first release,
     `older_by_years` by the difference in years; both have the columns `certain` and `uncertain`.
     `older_by_both` has decades as rows and years as columns. `open` has the kinds of questions of
     cases in review and undecided, and the causes of the others. A case counts for each question.
@@ -72,7 +72,7 @@ class LibraryTrack(msgspec.Struct, frozen=True):
     artist: str
     title: str
     first_date: str
-    tagged_year: int | None
+    album_year: int | None
     state: str
     years_older: int
 
@@ -101,7 +101,7 @@ def library_figures(
 ) -> tuple[LibraryFigures, FileLists]:
     """Count decisions that match a query, and list at most `most_files` files of each figure.
 
-    Lists begin with the tracks that are most years older than their tags say. Decisions are read
+    Lists begin with the tracks that are most years older than their album. Decisions are read
     one at a time.
     """
     counts: Counter[_Kind] = Counter()
@@ -219,7 +219,7 @@ def _track(row: ListedDecision) -> LibraryTrack:
         artist=decision.artist or "",
         title=decision.title or "",
         first_date=f"{first.date}{'' if first.year_certain else '?'}" if first else "",
-        tagged_year=row.year,
+        album_year=row.year,
         state=decision.state,
         years_older=row.years_older or 0,
     )

@@ -53,7 +53,7 @@ _UNASKED = frozenset((NO_QUESTION,))
 
 @dataclass(frozen=True, slots=True)
 class ListedDecision:
-    """The current decision on a file, with the album, year and length in its tags.
+    """The current decision on a file, with its album in its tags, the album's year, and its length.
 
     If it `is_outdated`, a person has said more than a date since, so the file is to be decided
     again.
@@ -68,7 +68,7 @@ class ListedDecision:
 
     @property
     def years_older(self) -> int | None:
-        """By how many years the first release precedes the year in the tags; None if unknown."""
+        """By how many years the first release precedes the album; None if that is unknown."""
         first = self.decision.first_release
         return None if self.year is None or first is None else self.year - first.year
 
@@ -112,9 +112,9 @@ def listed(record: DecisionRecord) -> ListedDecision:
     """Return a stored decision with the tags of its file. Raises `DamagedRecordError`."""
     decision = read_decision(record)
     artifact = stored_artifact(record) or Artifact()
-    tags = artifact.tags or {}
+    tags, year = artifact.tags or {}, year_of(artifact, of_album=True)
     duration_s = round(artifact.duration_ms / 1000) if artifact.duration_ms else None
-    return ListedDecision(record, decision, tags.get("album"), year_of(artifact), duration_s)
+    return ListedDecision(record, decision, tags.get("album"), year, duration_s)
 
 
 def listing(

@@ -107,8 +107,8 @@ def _parts(row: FigureRow, href: Href) -> Iterator[BarPart]:
 def _titled(figures: LibraryFigures) -> Iterator[tuple[str, Figure]]:
     """Yield every figure, with the title of its list."""
     yield "All files", figures.files
-    yield "Older than their tags say", figures.older
-    yield "Older than their tags say: certain year", figures.older_certain
+    yield "Older than their album", figures.older
+    yield "Older than their album: certain year", figures.older_certain
     for key, words in _words()["sections"].items():
         for row in getattr(figures, key):
             for name, figure in row.figures.items():
