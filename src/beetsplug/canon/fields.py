@@ -125,7 +125,7 @@ def _set_original_date(item: "Item", text: str) -> None:
         date = PartialDate.parse(text[:4])
     present = original_date(item)
     is_own = not item.mb_albumid and present.text != (item.get("canon_first_date") or "")
-    is_finer = date.first <= present.first and present.last <= date.last
+    is_finer = date.includes(present)
     if present.is_known and (is_finer or (is_own and present.last < date.first)):
         return
     parts = [*map(int, date.text.split("-")), 0, 0]

@@ -77,6 +77,14 @@ class PartialDate:
         """Whether at least the year is known."""
         return self.first > FIRST_DAY
 
+    def includes(self, other: "PartialDate") -> bool:
+        """Return whether another date, as vague or more precise, is within this one."""
+        return self.first <= other.first and other.last <= self.last
+
+    def overlaps(self, other: "PartialDate") -> bool:
+        """Return whether two dates have a day in common."""
+        return self.first <= other.last and other.first <= self.last
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PartialDate) and self.text == other.text
 

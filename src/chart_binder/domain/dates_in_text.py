@@ -90,7 +90,7 @@ def _period_of(words: str) -> str:
 
 def states(mention: Mention, value: PartialDate) -> bool:
     """Return whether a mention states this date, or a more precise one, in each of its readings."""
-    is_within = (value.first <= date.first and date.last <= value.last for date in mention.dates)
+    is_within = map(value.includes, mention.dates)
     return not mention.is_span and all(is_within)
 
 
@@ -105,10 +105,7 @@ def single_date(text: str) -> PartialDate | None:
     start, end, (first, *alternatives), _ = mentions[0]
     if text[:start].strip(" .(") or not _NOTHING_ELSE.fullmatch(_ASIDE.sub("", fold(text[end:]))):
         return None
-    is_within_all = all(
-        date.first <= first.first and first.last <= date.last for date in alternatives
-    )
-    return first if is_within_all else None
+    return first if all(date.includes(first) for date in alternatives) else None
 
 
 def read_date(text: str) -> PartialDate | None:

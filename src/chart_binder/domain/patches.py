@@ -130,7 +130,7 @@ def _first_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
         day = min(earlier)
         raise _ImpossibleError(f"an official release of it is dated {day}, before {date}")
     earliest = min((release.when for release in official), key=lambda when: when.first)
-    could_be = [release for release in official if is_overlapping(release.when, date)]
+    could_be = [release for release in official if release.when.overlaps(date)]
     if not could_be:
         raise _ImpossibleError(f"no official release of it is dated before {earliest}")
     if earliest.first >= date.first and min(release.when.last for release in official) <= date.last:
@@ -151,7 +151,7 @@ def _first_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
 def _vaguest(releases: Sequence[Release], date: PartialDate, home: str | None) -> str | None:
     """Return the id of the release that gets a group's first date; None if one surely has it."""
     dates = (release.when for release in releases)
-    if any(date.first <= when.first and when.last <= date.last for when in dates):
+    if any(map(date.includes, dates)):
         return None
     ordered = sorted(releases, key=lambda release: (release.place != home, release.mb_release_id))
     return max(ordered, key=lambda release: release.when.last - release.when.first).mb_release_id
@@ -250,16 +250,11 @@ _APPLY_BY_FIELD: Mapping[str, _Apply] = {
 }
 
 
-def is_overlapping(date: PartialDate, span: PartialDate) -> bool:
-    """Return whether two dates have a day in common."""
-    return date.first <= span.last and span.first <= date.last
-
-
 def _narrower(current: PartialDate, date: PartialDate) -> str:
     """Return the overlap of the current date and another one. Raises `_ImpossibleError`."""
-    if not is_overlapping(current, date):
+    if not current.overlaps(date):
         raise _ImpossibleError(f"the evidence dates it {current}")
-    if current.first <= date.first and date.last <= current.last:
+    if current.includes(date):
         return date.text
     return current.text if date.first <= current.first else _not_before(current, date)
 
@@ -324,10 +319,7 @@ def is_stated(bundle: EvidenceBundle, patch: Patch) -> bool:
     if patch.is_date:
         dates = [group.first_date for group in groups if not group.editions]  # else a hint
         dates += (*_official_dates(groups), *(release.when for release in releases))
-        date = patch.date
-        return any(
-            when.is_known and date.first <= when.first and when.last <= date.last for when in dates
-        )
+        return any(when.is_known and patch.date.includes(when) for when in dates)
     if patch.field == PREMIERE:
         return any(group.premiere for group in groups)
     values = [(*group.types[:1], *group.kinds) for group in groups]

@@ -272,7 +272,7 @@ def _comparison(old: PartialDate, first: PartialDate, *, is_replaceable: bool) -
     """
     if not old.is_known:
         return "absent"
-    if first.first <= old.first and old.last <= first.last:
+    if first.includes(old):
         return "same or finer"
     is_earlier = old.last < first.first
     return "earlier" if is_earlier and not is_replaceable else "to be replaced"
@@ -326,13 +326,12 @@ def _current_ids(name: str, track: DecidedTrack, current: Fields) -> list[str]:
 def _earliest(*fields: Texts) -> PartialDate:
     """Return the earliest date in the fields; among equal ones, the most precise."""
     readable = [date for texts in fields for text in texts if (date := _parsed(text)).is_known]
-    whole = [date for date in readable if not any(_is_vaguer(date, finer) for finer in readable)]
+    whole = [
+        date
+        for date in readable
+        if not any(date != finer and date.includes(finer) for finer in readable)
+    ]
     return min(whole, key=lambda date: date.first, default=UNKNOWN)
-
-
-def _is_vaguer(date: PartialDate, finer: PartialDate) -> bool:
-    is_within = date.first <= finer.first and finer.last <= date.last
-    return is_within and date.text != finer.text
 
 
 def _unreadable(names: Iterable[str], current: Fields) -> list[str]:

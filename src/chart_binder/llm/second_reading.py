@@ -179,9 +179,7 @@ def _dates_of(place: Place, date: str) -> Mapping[str, str]:
 def _is_within(mention: Mention, wider: Mention) -> bool:
     """Return whether a mention states the date of a wider one more precisely."""
     return all(
-        wide.first <= date.first and date.last <= wide.last and date != wide
-        for date in mention.dates
-        for wide in wider.dates
+        wide.includes(date) and date != wide for date in mention.dates for wide in wider.dates
     )
 
 

@@ -23,7 +23,6 @@ from chart_binder.domain.patches import (
     fact_words,
     field_named,
     first_day,
-    is_overlapping,
     is_stated,
 )
 from chart_binder.llm.grounding import (
@@ -338,7 +337,7 @@ class Verifier:
         for document in self.documents:
             if document.linked and document.linked[0] == patch.about:
                 date = PartialDate.parse(document.linked[1])
-                if not is_overlapping(date, patch.date):
+                if not date.overlaps(patch.date):
                     claim = f"{first.fact.source} says {patch.value}"
                     yield f"{claim}, but {document.address} says {date}"
 
@@ -355,7 +354,7 @@ class Verifier:
         would_change = self._would_change(patch, statements)
 
         def rival_dates(mention: Mention) -> list[str]:
-            if any(is_overlapping(date, patch.date) for date in mention.dates):
+            if any(date.overlaps(patch.date) for date in mention.dates):
                 return []
             return [date.text for date in mention.dates if would_change(date.text)]
 

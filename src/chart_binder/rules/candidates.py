@@ -229,18 +229,12 @@ def candidates_of(
     """Return a candidate for each group with any of the recordings, earliest first.
 
     `artist` is the evidence's artist. `cached` maps the `id()` of a group to its candidate, which
-    is used again if there is only one recording.
+    is used again.
     """
-    if len(recordings) == 1:
-        groups = recordings[0].rg_candidates or ()
-        if len({group.mb_rg_id for group in groups}) == len(groups):
-            carriers, artists = (recordings[0],), _artists(recordings, artist)
-            candidates = [
-                cached.get(id(group)) or _candidate_of(group, carriers, artists) for group in groups
-            ]
-            return sorted(candidates, key=_ORDER)
-    merged = _merged_groups(recordings)
-    candidates = [_candidate_of(group, by, _artists(by, artist)) for group, by in merged]
+    candidates = [
+        cached.get(id(group)) or _candidate_of(group, by, _artists(by, artist))
+        for group, by in _merged_groups(recordings)
+    ]
     return sorted(candidates, key=_ORDER)
 
 

@@ -13,7 +13,7 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, ReleaseGroup
 from chart_binder.domain.media import is_before_its_time
-from chart_binder.domain.patches import THE_RECORDING, is_overlapping, with_stated_single
+from chart_binder.domain.patches import THE_RECORDING, with_stated_single
 from chart_binder.domain.remarks import remarks_in
 from chart_binder.domain.verdict import (
     BestKnown,
@@ -144,7 +144,7 @@ def with_override(
     carriers = {mbid: editions for mbid, editions in editions_by_id.items() if editions}
     chosen = crg if crg and (crg in carriers or crg not in groups) else None
     if chosen is None or is_there:
-        fitting = first if first and is_overlapping(PartialDate.parse(first.date), date) else None
+        fitting = first if first and date.overlaps(PartialDate.parse(first.date)) else None
         if fitting and (fitting.release_group_mbid or len(carriers) != 1):
             return replace(fitting, date=date.text, **certain)
         chosen = next(iter(carriers)) if len(carriers) == 1 else crg
@@ -172,7 +172,7 @@ def _editions_of(group: ReleaseGroup, date: PartialDate) -> Sequence[Release]:
     return [
         release
         for release in group.editions
-        if release.is_official and release.when.is_known and is_overlapping(release.when, date)
+        if release.is_official and release.when.is_known and release.when.overlaps(date)
     ]
 
 

@@ -354,7 +354,7 @@ def is_of_other_year(text: str, subject: Subject) -> bool:
     text, own_years = fold(text), subject.editions.years
     for code in subject.editions.numbers - own_years:
         text = re.sub(rf"(?<!\w){re.escape(code)}(?!\w)", " ", text)
-    years = set(_A_YEAR.findall(text))
+    years = set(_YEAR.findall(text))
     return bool(own_years and years) and years.isdisjoint(own_years)
 
 
@@ -372,4 +372,3 @@ _DENIED = re.compile(
     r"\b(?:not|never|no|nor|nicht|kein\w*|pas|no|non|n[aã]o)\W+(?:\w+\W+){0,2}$", re.IGNORECASE
 )
 _OF_SOMETHING = re.compile(rf"\W+(?:\w+\W+)?{_any('no_record')}\b", re.IGNORECASE)
-_A_YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")

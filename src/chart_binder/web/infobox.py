@@ -185,8 +185,3 @@ def first_date(dates: Sequence[PartialDate], doubtful: Sequence[PartialDate]) ->
     if first is None or any(date.first < first.first for date in doubtful):
         return None
     return first
-
-
-def is_vaguer(date: PartialDate, other: PartialDate) -> bool:
-    """Return whether a date contains another one, which is more precise."""
-    return date != other and date.first <= other.first and other.last <= date.last

@@ -26,7 +26,7 @@ from chart_binder.net import Deadline
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.steps import Document
 from chart_binder.web.documents import SourceText
-from chart_binder.web.infobox import LINKED_WORDS, first_date, is_titled, is_vaguer, read_release
+from chart_binder.web.infobox import LINKED_WORDS, first_date, is_titled, read_release
 from chart_binder.web.passages import CELLS, document_of, excerpt
 from chart_binder.web.subject import Subject
 from chart_binder.web.transport import Resolve, resolve_by_system
@@ -188,7 +188,9 @@ def _publication(statements: Sequence[_Statement]) -> tuple[PartialDate | None, 
         dates = unqualified if not qualifiers else qualified
         (dates if qualifiers <= _EXPLAINS_DATE else doubtful).append(date)
     exact = [
-        day for day in unqualified if not any(is_vaguer(day, precise) for precise in unqualified)
+        day
+        for day in unqualified
+        if not any(day != precise and day.includes(precise) for precise in unqualified)
     ]
     if len(set(exact)) > 1:
         return None, f"it states several dates of publication: {', '.join(sorted(map(str, exact)))}"

@@ -254,11 +254,8 @@ def _is_of_other_issue(head: str, cell: str, subject: Subject) -> bool:
     if not editions.labels or not _is_column_of("label", head):
         return False
     words = {*spaced_words(cell).split()}
-    label_words = {word for label in editions.labels for word in label.split()} - _NO_NAMES
-    return bool(words) and words.isdisjoint(label_words) and not subject.has_number_in(cell)
-
-
-_NO_NAMES = frozenset({"records", "record", "the", "music", "discos", "disques"})
+    is_other = bool(words) and words.isdisjoint(clauses.label_words(subject))
+    return is_other and not subject.has_number_in(cell)
 
 
 # Boxes.
