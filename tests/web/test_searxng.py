@@ -129,8 +129,8 @@ def test_odd_values_spoil_only_themselves() -> None:
 
 SOUND = b'{"url": "https://a.example/", "title": "A", "content": "1997"}'
 ODD = {
-    "null answers": b'{"results": [%b], "answers": null, "suggestions": null}',
-    "null infoboxes": b'{"results": [%b], "infoboxes": null, "corrections": 3}',
+    "null suggestions": b'{"results": [%b], "suggestions": null}',
+    "odd corrections": b'{"results": [%b], "corrections": 3}',
     "null failures": b'{"results": [%b], "unresponsive_engines": null}',
     "endless number": b'{"results": [%b, {"url": "https://b.example/", "title": 1e999}]}',
     "long number": b'{"results": [%b], "number": ' + b"9" * 5_000 + b"}",

@@ -48,7 +48,7 @@ def searched(*results: tuple[str, str]) -> Observation:
 
 def shown(answer: dict[str, object], *read: WebPage | FetchError) -> Observation:
     """Return what an answer of the search server is shown as, with the pages of the first hits."""
-    told = outcome(answer, "queen")
+    told = outcome(answer)
     assert isinstance(told, SearchHits)
     return search_results(told, read, LLMConfig(), "queen", "")
 
@@ -84,20 +84,6 @@ def test_a_page_that_was_opened_speaks_for_its_own_address_alone() -> None:
     hits = [{"url": url, "title": "Queen", "content": "a song"} for url in (STRANGER, WIKI)]
     seen = shown({"results": hits}, page, FetchError("en.wikipedia.org answered 503"))
     assert (says(seen, STRANGER), says(seen, WIKI)) == (True, False)
-
-
-@pytest.mark.parametrize(
-    ("kind", "names"), [("answers", ("answer", "url")), ("infoboxes", ("content", "id"))]
-)
-def test_an_answer_or_an_infobox_is_of_its_own_address(kind: str, names: tuple[str, str]) -> None:
-    text, where = names
-    hits = [{"url": WIKI, "title": "Queen", "content": "a song"}]
-    direct = {text: f"{TOLD} ({WIKI})", "infobox": "Queen"}
-    seen = shown({"results": hits, kind: [{**direct, where: STRANGER}]})
-    assert (says(seen, STRANGER), says(seen, WIKI)) == (True, False)
-    seen = shown({"results": hits, kind: [direct]})
-    assert TOLD in seen.content
-    assert not says(seen, WIKI)
 
 
 def test_a_page_may_be_cited_as_it_was_asked_for_or_by_where_it_was_read() -> None:

@@ -59,21 +59,10 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class DirectAnswer:
-    """An answer or an infobox with facts such as `Released: 1997`; `url` is "" if unknown."""
-
-    label: str
-    lines: tuple[str, ...]
-    url: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class SearchHits:
     """Results of a search; `failing` engines, such as `google (CAPTCHA)`, might have had more."""
 
-    query: str
     hits: tuple[Hit, ...]
-    direct: tuple[DirectAnswer, ...] = ()
     failing: tuple[str, ...] = ()
 
 
@@ -119,7 +108,7 @@ class SearxngClient:
                 "there are no words to search for", "give some", "was given no words to search for"
             )
         response, body = self._ask(plain)
-        return outcome(self._read(response, body), plain)
+        return outcome(self._read(response, body))
 
     def _ask(self, plain: str) -> "tuple[httpx.Response, Body]":
         import httpx
@@ -236,12 +225,11 @@ def _json(data: bytes) -> dict[str, object]:
     return answer if isinstance(answer, dict) else {}
 
 
-def outcome(body: Mapping[str, object], query: str) -> SearchOutcome:
+def outcome(body: Mapping[str, object]) -> SearchOutcome:
     """Return the outcome of a search by the JSON answer of the server."""
     hits, failing = tuple(_hits(body)), tuple(_failing(body))
-    direct = (*_answers(body), *_infoboxes(body))
-    if hits or direct:
-        return SearchHits(query, hits, direct, failing)
+    if hits:
+        return SearchHits(hits, failing)
     if failing or body.get("results"):
         return Degraded(failing, len(_list(body.get("results"))))
     suggestions = map(_text, [*_list(body.get("corrections")), *_list(body.get("suggestions"))])
@@ -263,33 +251,6 @@ def _hits(body: Mapping[str, object]) -> Iterator[Hit]:
             dates = (_DATE.match(_text(result.get(name))) for name in ("publishedDate", "pubdate"))
             date = next((match[0] for match in dates if match), "")
             yield Hit(url, title or url, snippet, date)
-
-
-def _infoboxes(body: Mapping[str, object]) -> Iterator[DirectAnswer]:
-    for box in _objects(body.get("infoboxes")):
-        lines = [
-            f"{_text(fact.get('label'))}: {_text(fact.get('value'))}"
-            for fact in _objects(box.get("attributes"))
-            if _text(fact.get("value"))
-        ]
-        lines += filter(None, [_text(box.get("content"))])
-        links = [box.get("id"), *(link.get("url") for link in _objects(box.get("urls")))]
-        url = next(filter(None, map(_web_address, links)), "")
-        if lines:
-            yield DirectAnswer(f"Infobox {_text(box.get('infobox'))}".strip(), tuple(lines), url)
-
-
-def _answers(body: Mapping[str, object]) -> Iterator[DirectAnswer]:
-    """Yield the answers of engines, without those of the server itself.
-
-    The server computes what looks like a sum, and tells the time to those who ask for a song named
-    Time.
-    """
-    for answer in _list(body.get("answers")):
-        fields = answer if isinstance(answer, dict) else {"answer": answer}
-        text = _text(fields.get("answer"))
-        if text and not _text(fields.get("engine")).startswith(("answerer", "plugin")):
-            yield DirectAnswer("Answer", (text,), _web_address(fields.get("url")))
 
 
 def _failing(body: Mapping[str, object]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 Network libraries are loaded by the first call of a tool, not when the tool is made.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlsplit
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LONGEST_SNIPPET: Final = 300
-_LONGEST_BOX: Final = 500
 _LONGEST_REASON: Final = 120
 _MOST_OPENED: Final = 4
 """How many results of a search are opened and read."""
@@ -209,14 +208,10 @@ def search_results(
     `fetched` are the pages of the first hits, or why they could not be read.
     """
     hits = results.hits[: config.searxng.max_results]
-    direct = [*_direct_documents(results)]
     head = "Search results:"  # the query would look like a result
     room = config.fetch.max_chars - len(head) - _ROOM_FOR_LAST_LINES
     entries: list[tuple[str, Document]] = []
-    for document in direct:
-        where = document.address or "no address given"
-        entries.append((f"{document.title}: {document.text} ({where})", document))
-    room_for_pages = room - sum(len(text) + 1 for text, _ in entries)
+    room_for_pages = room
     addresses = set[str]()
     for number, hit in enumerate(hits, start=1):
         page = fetched[number - 1] if number <= len(fetched) else None
@@ -232,10 +227,10 @@ def search_results(
         lines.append(f"({left_out} more not shown)")
     if results.failing:
         lines.append("(some search engines did not answer)")
-    documents = tuple(document for _, document in shown_entries if document.address)
-    sources = dict.fromkeys(document.address for document in documents)
+    documents = tuple(document for _, document in shown_entries)
+    sources = tuple(document.address for document in documents)
     content = "\n".join(lines)[: config.fetch.max_chars]
-    return Observation(content, tuple(sources), documents=documents)
+    return Observation(content, sources, documents=documents)
 
 
 def _entry(
@@ -284,10 +279,3 @@ def nothing_found(outcome: NothingFound) -> Observation:
     )
     advice = f"Try {instead}." if instead else "Try fewer or other words."
     return Observation(f"No results. {advice}")
-
-
-def _direct_documents(results: SearchHits) -> Iterator[Document]:
-    """Yield the answers and infoboxes of engines; their address may be empty."""
-    for direct in results.direct:
-        box = excerpt(direct.lines, _LONGEST_BOX, results.query, per_line=3)
-        yield Document(direct.url, direct.label, (), " | ".join(box.lines))
