@@ -129,22 +129,6 @@ def test_an_address_that_is_another_is_not_taken_for_it(cited: str) -> None:
     assert not says(one_page("https://site.example/a/b", TOLD), cited)
 
 
-def test_the_day_a_page_is_of_is_no_word_of_it_on_a_record() -> None:
-    day = "1975-10-31"
-    hits = [{"url": WIKI, "title": "Queen", "publishedDate": day}]
-    dated = page_of(f"<title>Q</title><meta property=article:published_time content={day}T09:00Z>")
-    for seen in (
-        shown({"results": hits}),
-        shown({"results": hits}, dated),
-        passages.page_reading(dated, 900),
-    ):
-        assert day in seen.content
-        assert not says(seen, WIKI, day)
-    written = page_of(f"<title>Q</title><p>Published: {day}<p>a")
-    assert says(passages.page_reading(written, 900), WIKI, day)
-    assert says(shown({"results": hits}, written), WIKI, day)
-
-
 HITS = (
     "https://www.discogs.com/release/1", "https://news.bbc.co.uk/music?id=7",
     "https://queen.example/albums",

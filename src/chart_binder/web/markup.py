@@ -244,7 +244,6 @@ _MOST_LINKS = 500
 _LONGEST_LINK_TEXT, _LONGEST_TARGET = 100, 300
 _DEEPEST = 40
 _LONGEST_RAW_TITLE = 1_000
-_LONGEST_DATE = 40
 
 HEADINGS = name_set("h1 h2 h3 h4 h5 h6")
 _OUTPUT_TAGS = HEADINGS | name_set("li dt dd table caption tr th td")
@@ -271,9 +270,6 @@ _UNREAD = name_set(
     "script style template noscript svg canvas iframe object audio video nav footer select button"
     " textarea dialog noframes noembed xmp title rp"
 )
-_DATE_NAMES = name_set(
-    "article:published_time datepublished date dc.date dcterms.date og:published_time"
-)
 _SEVERAL = re.compile(r"[2-9]|[1-9][0-9]", re.ASCII)
 _DATE = re.compile(r"(?:1[89]|20)\d\d(?:-\d\d(?:-\d\d)?)?(?!\d)", re.ASCII)
 _SPACES = re.compile(r"\s+")
@@ -282,7 +278,7 @@ _BLANKS = re.compile(r"[^\S\n]+")
 
 @dataclass(frozen=True, slots=True)
 class ReducedMarkup:
-    """The reduced markup, and title and date from the head; `cut` if a limit was reached.
+    """The reduced markup, and the title from the head; `cut` if a limit was reached.
 
     A line end in `body` ends a block of text; all other white space is single blanks. The targets
     of `links` are raw.
@@ -290,7 +286,6 @@ class ReducedMarkup:
 
     body: str
     title: str
-    published: str
     cut: bool
     links: Links = ()
 
@@ -328,7 +323,6 @@ class _Reduction:
         self._preformatted = False
         self._when = ""  # the date that the next text stands for
         self._title = ""
-        self._published = ""
         self._links: list[tuple[str, str]] = []
         self._link = ("", 0)  # the target of the open link, and its index in the output
 
@@ -340,7 +334,7 @@ class _Reduction:
         while self._open:
             self._close_last()
         links = tuple(self._links)
-        return ReducedMarkup("".join(self._out), self._title, self._published, cut, links)
+        return ReducedMarkup("".join(self._out), self._title, cut, links)
 
     def take(self, token: Token) -> None:
         if self._unread:
@@ -451,10 +445,5 @@ class _Reduction:
 
     def _meta(self, tag: Token) -> None:
         attributes = attributes_of(tag)
-        names = (attributes.get(key) for key in ("property", "name", "itemprop"))
-        name = next(filter(None, names), "").lower()
-        content = attributes.get("content", "").strip()
-        if name in _DATE_NAMES and content and not self._published:
-            self._published = content[:_LONGEST_DATE]
-        elif name == "og:title" and content and not self._title:
-            self._title = content[:_LONGEST_RAW_TITLE]
+        if attributes.get("property", "").lower() == "og:title" and not self._title:
+            self._title = attributes.get("content", "").strip()[:_LONGEST_RAW_TITLE]

@@ -33,10 +33,9 @@ _Spans: TypeAlias = dict[int, tuple[int, int, str]]
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """A page's title, its date of publication ("" if it states none), its blocks and raw links."""
+    """A page's title, its blocks and raw links."""
 
     title: str
-    published: str
     blocks: tuple[str, ...]
     cut: bool = False
     links: Links = ()
@@ -46,13 +45,12 @@ def from_html(markup: str) -> Extract:
     """Read a page of HTML, XHTML or other tagged text, however broken."""
     page = reduced(markup)
     blocks = tidy(_blocks(BeautifulSoup(page.body, "html.parser")))
-    title, published = one_line(page.title, _LONGEST_TITLE), one_line(page.published)
-    return Extract(title, published, blocks, page.cut, page.links)
+    return Extract(one_line(page.title, _LONGEST_TITLE), blocks, page.cut, page.links)
 
 
 def from_text(text: str) -> Extract:
     """Read plain text, each line as a block."""
-    return Extract("", "", tidy(text[:MOST_CHARS].splitlines()), len(text) > MOST_CHARS)
+    return Extract("", tidy(text[:MOST_CHARS].splitlines()), len(text) > MOST_CHARS)
 
 
 def tidy(blocks: Iterator[str] | list[str]) -> tuple[str, ...]:
@@ -192,7 +190,7 @@ def from_csv(text: str) -> Extract:
         rows = [" | ".join(cells) for cells in csv.reader(text[:MOST_CHARS].splitlines())]
     except csv.Error:
         return from_text(text)
-    return Extract("", "", tidy(rows), len(text) > MOST_CHARS)
+    return Extract("", tidy(rows), len(text) > MOST_CHARS)
 
 
 def from_json(text: str) -> Extract:
@@ -203,7 +201,7 @@ def from_json(text: str) -> Extract:
         document = json.loads(text)
     except (ValueError, RecursionError):
         return from_text(text)
-    return Extract("", "", tidy(_lines_of(document)))
+    return Extract("", tidy(_lines_of(document)))
 
 
 def from_xml(text: str) -> Extract:

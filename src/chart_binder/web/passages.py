@@ -67,8 +67,6 @@ def page_reading(
     head = [f"Title: {page.title[: max_chars // 5]}"]
     if len(page.url) <= max_chars // 4:
         head.append(f"Address: {page.url}")
-    if page.extract.published:
-        head.append(f"Published: {page.extract.published}")
     remarks = 1 + page.cut + bool(find)
     room = max_chars - sum(len(line) + 1 for line in head) - remarks * _ROOM_FOR_REMARK
     chosen = excerpt(page.extract.blocks, room, about or page.title, find, len(_QUOTE_MARK) + 1)

@@ -26,7 +26,6 @@ LONGEST_QUERY = 300
 _LONGEST_URL = 500
 _LONGEST_TEXT = 2_000  # before normalization, which turns some letters into eighteen
 _MOST_BYTES = 2_000_000
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 # SearXNG ignores `!!!` alone and `:wumpscut:`; `?word` means something to its ancestor searx.
 _SYNTAX = re.compile(r"[!?]+[^!?].*|!!|:[^:]+|<.+")
 _COMPUTED = frozenset({"avg", "min", "max", "sum", "prod", "range", "random"})
@@ -50,12 +49,11 @@ _STATUSES = {
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One result; `date` is the page's date as `YYYY-MM-DD`, or "" if it has none."""
+    """One result."""
 
     url: str
     title: str
     snippet: str
-    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,9 +246,7 @@ def _hits(body: Mapping[str, object]) -> Iterator[Hit]:
         keys = {normal_address(url), (registered_site(url), title, snippet) if snippet else url}
         if url and yielded.isdisjoint(keys):
             yielded |= keys
-            dates = (_DATE.match(_text(result.get(name))) for name in ("publishedDate", "pubdate"))
-            date = next((match[0] for match in dates if match), "")
-            yield Hit(url, title or url, snippet, date)
+            yield Hit(url, title or url, snippet)
 
 
 def _failing(body: Mapping[str, object]) -> Iterator[str]:

@@ -245,21 +245,20 @@ def _entry(
     topic = f"{query} / {about}"
     if page is None or isinstance(page, FetchError):
         snippet = " ".join(excerpt((hit.snippet,), _LONGEST_SNIPPET, topic).lines)
-        lines = [_heading(number, hit.title, hit.url, hit.date)]
+        lines = [_heading(number, hit.title, hit.url)]
         reason = "the search engine's words" if page is None else f"not read: {page}"
         lines += [f"   ({one_line(reason, _LONGEST_REASON)}) {snippet}".rstrip()]
         return "\n".join(lines), Document(hit.url, hit.title, (), snippet, number=number)
-    heading = _heading(number, page.title, page.url, page.extract.published)
+    heading = _heading(number, page.title, page.url)
     per_line = len(_QUOTE_MARK) + 1
     chosen = excerpt(page.extract.blocks, max(0, room - len(heading) - 1), topic, "", per_line)
     lines = [heading, *(f"{_QUOTE_MARK}{line}" for line in chosen.lines)]
     return "\n".join(lines), document_of(page, chosen, number, links_of(page, about))
 
 
-def _heading(number: int, title: str, url: str, date: str | None) -> str:
+def _heading(number: int, title: str, url: str) -> str:
     host = (urlsplit(url).hostname or "").removeprefix("www.")
-    about = f"{host}, {date}" if date else host
-    return f"{number}. {one_line(title, _LONGEST_TITLE)} ({about})\n   {url}"
+    return f"{number}. {one_line(title, _LONGEST_TITLE)} ({host})\n   {url}"
 
 
 def _entries_that_fit(entries: Sequence[tuple[str, T]], room: int) -> Sequence[tuple[str, T]]:
