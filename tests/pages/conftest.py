@@ -3,11 +3,12 @@
 import http.client
 import json
 import select
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,19 @@ def page(serve: Serve, waiting: Callable[..., list[Path]]) -> Page:
     """A page with one proposed case and one without a proposal, open in a browser."""
     waiting(2, proposed=1)
     return serve().open()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A browser of the system; without one, or without Playwright, the test is skipped."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="the extra test-web is missing")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("there is no Chromium")
+    with playwright.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture

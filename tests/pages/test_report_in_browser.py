@@ -1,7 +1,6 @@
 """The report in a real browser: it fits, it is read by eye and ear, and its links open lists."""
 
 import re
-import shutil
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -16,9 +15,6 @@ from chart_binder.pages.figures import report_page
 from chart_binder.store import open_store
 from jobs.test_listing import refuse
 
-playwright = pytest.importorskip("playwright.sync_api", reason="the extra test-web is missing")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 WIDTHS, FILES = (360, 1200), 8
 BOXES = """selector => [...document.querySelectorAll(selector)].map(text =>
     text.getBoundingClientRect()).filter(box => box.width).map(box => [box.left, box.right])"""
@@ -44,14 +40,6 @@ def crowded(report: Path) -> Path:
     page = report.with_name("crowded.html")
     page.write_text(text, "utf-8")
     return page
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(params=[(width, scheme) for width in WIDTHS for scheme in ("light", "dark")])

@@ -302,25 +302,34 @@ def test_a_signal_ends_the_server_with_an_honest_status(
     assert b"Traceback" not in page.process.stderr.read()
 
 
-def test_the_server_ends_when_nobody_uses_it(home: Path, environment: dict[str, str]) -> None:
-    script = (
-        "import sys, time; from chart_binder.pages import server\n"
-        "from chart_binder.config import Config; from chart_binder.store import open_store\n"
-        "from chart_binder.jobs.review_index import ReviewIndex\n"
-        f"with open_store('sqlite:///{home}/canon.db') as store:\n"
-        "    index = ReviewIndex(store, ['review'])\n"
-        "    index.start()\n"
-        "    server.serve_review(store, Config(), index, print, idle_s=1)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env=environment,
-        capture_output=True,
-        timeout=30,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.startswith(b"http://127.0.0.1:")
+IDLE_SERVER = """
+import sys
+from chart_binder.config import Config
+from chart_binder.jobs.review_index import ReviewIndex
+from chart_binder.pages.server import serve_review
+from chart_binder.store import open_store
+with open_store(f"sqlite:///{sys.argv[1]}/data/canon/canon.db") as store:
+    index = ReviewIndex(store, ["undecided"])
+    index.start()
+    serve_review(store, Config(), index, lambda text: print(text, flush=True), idle_s=1)
+"""
+
+
+def idle_server(home: Path, environment: dict[str, str]) -> "subprocess.Popen[bytes]":
+    """Start a server that ends when it was not used for a second."""
+    command = [sys.executable, "-c", IDLE_SERVER, str(home)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe)
+
+
+def test_the_server_ends_when_nobody_uses_it(
+    home: Path, environment: dict[str, str], waiting: Waiting
+) -> None:
+    waiting(1)
+    with idle_server(home, environment) as process:
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (0, b"")
+    assert out.startswith(b"http://127.0.0.1:")
 
 
 def test_audio_that_is_paused_does_not_keep_the_server(
@@ -330,19 +339,7 @@ def test_audio_that_is_paused_does_not_keep_the_server(
     [(case,)] = in_store(home, "SELECT id FROM decisions")
     with file.open("r+b") as audio:
         audio.truncate(50_000_000)
-    script = (
-        "import sys; from chart_binder.pages import server\n"
-        "from chart_binder.config import Config; from chart_binder.store import open_store\n"
-        "from chart_binder.jobs.review_index import ReviewIndex\n"
-        f"with open_store('sqlite:///{home}/data/canon/canon.db') as store:\n"
-        "    index = ReviewIndex(store, ['undecided'])\n"
-        "    index.start()\n"
-        "    say = lambda text: print(text, flush=True)\n"
-        "    server.serve_review(store, Config(), index, say, idle_s=1)\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE
-    ) as process:
+    with idle_server(home, environment) as process:
         assert process.stdout
         page = Page(process, process.stdout.readline().decode().strip()).open()
         lines = (
