@@ -24,7 +24,7 @@ from chart_binder.cli.terminal import CTRL_D, CTRL_L, read_key
 from chart_binder.config import Config
 from chart_binder.errors import CanonError, StoreError, UsageError, counted
 from chart_binder.files import path_text
-from chart_binder.jobs.overrides import VerdictResult, VerdictSaver
+from chart_binder.jobs.overrides import VerdictResult
 from chart_binder.jobs.review import (
     ReviewCase,
     ask_model,
@@ -65,6 +65,19 @@ if TYPE_CHECKING:
 
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _RECORD = "a candidate's number, or the id or address of a release group or a release"
+_QUESTIONS = {
+    VerdictAction.DATE: (
+        "when it first came out: YYYY, YYYY-MM or YYYY-MM-DD (Enter: back)", "no date is stored",
+    ),
+    VerdictAction.THERE: (
+        f"where it first came out ({_RECORD}; Enter: back)", "no record is stored",
+    ),
+    VerdictAction.SAME: (
+        "the id or address of the recording that is the same (Enter: back)",
+        "no recording is stored",
+    ),
+}  # fmt: skip
+"""The question about a verdict, and what is said if there is no answer."""
 _LEAVE_KEYS = frozenset({"q", CTRL_D})
 _PREVIEWED = 10
 _LEAST_LINES = 12
@@ -207,7 +220,7 @@ class Walk:
         if key == CTRL_L:
             return self._print_case(case)
         if key in {*KEYS} or is_pasted(key):
-            return self._choose(case, key)
+            return self._give(VerdictAction.CHOOSE, case, key)
         if len(key) > 1:
             return self._print_text("no such key, id or address")
         if key not in (keys := self._keys(case)):
@@ -222,28 +235,28 @@ class Walk:
     def _verdict_keys(self, case: ReviewCase) -> dict[str, _Key]:
         proposed, has_findings = case.proposal and case.proposal.label, case.rows or case.proposal
         return {
-            "a": _Key("accept", self._accept,
+            "a": _Key("accept", partial(self._give, VerdictAction.ACCEPT),
                       "the proposal is right: it becomes an override", proposed),
             "1": _Key("choose that candidate", self._legend,
                       "the candidate with this number is right: it becomes an override", case.rows),
-            "d": _Key("first date", self._ask_for_date,
+            "d": _Key("first date", partial(self._ask_for, VerdictAction.DATE),
                       "give the date when it first came out, as an override", case.bundle),
-            "w": _Key("it came out there", self._ask_for_place,
+            "w": _Key("it came out there", partial(self._ask_for, VerdictAction.THERE),
                       "name the record on which it first came out, listed or not: its date counts",
                       case.bundle),
-            "=": _Key("same performance as", self._ask_for_recording,
+            "=": _Key("same performance as", partial(self._ask_for, VerdictAction.SAME),
                       "name another recording at MusicBrainz of the same performance", case.bundle),
             "r": _Key("reject", self._reject,
                       "the proposal is wrong: give the reason, and what is right", has_findings),
-            "k": _Key("leave open", self._keep,
+            "k": _Key("leave open", partial(self._give, VerdictAction.KEEP),
                       "leave it open, and out of the queue until evidence, rules or the answer"
                       " change"),
-            "x": _Key("not this recording", self._not_this_recording,
+            "x": _Key("not this recording", partial(self._give, VerdictAction.NOT_THIS),
                       "the file is another recording: its tags stay until they name that one",
                       has_findings),
-            "f": _Key("accept the folder", self._accept_folder,
+            "f": _Key("accept the folder", partial(self._accept_all, _folder),
                       "list the proposals in this folder, and accept them all", proposed),
-            "e": _Key("accept all with this reason", self._accept_equal,
+            "e": _Key("accept all with this reason", partial(self._accept_all, _reason),
                       "list the proposals with this reason, and accept them all", proposed),
         }  # fmt: skip
 
@@ -251,7 +264,7 @@ class Walk:
         return {
             "l": _Key("let the model look", self._ask_model,
                       "ask the model about it now, and store its answer",
-                      self._has_model and can_be_asked(case)),
+                      not why_no_model(self.config) and can_be_asked(case)),
             "m": _Key("more", self._show_everything,
                       "show every candidate and release, and the model's answer"),
             "p": _Key("play", self._play, "play the file", self.config.review.player),
@@ -292,14 +305,8 @@ class Walk:
             output.print_lines(output.wrap(f"{name}: {about}", f"{key:<4} "))
         return _NextStep.STAY
 
-    def _keep(self, case: ReviewCase) -> _NextStep:
-        return self._give(case, VerdictAction.KEEP)
-
     def _skip(self, case: ReviewCase) -> _NextStep:
         return self._print_text(f"{path_text(case.path)}: skipped", _NextStep.FORWARD)
-
-    def _accept(self, case: ReviewCase) -> _NextStep:
-        return self._give(case, VerdictAction.ACCEPT)
 
     def _reject(self, case: ReviewCase) -> _NextStep:
         require_candidates(case)
@@ -312,30 +319,18 @@ class Walk:
         self.reasons[case.record.id] = reason
 
         def right(text: str) -> _NextStep:
-            return self._give(case, VerdictAction.REJECT, text, reason)
+            return self._give(VerdictAction.REJECT, case, text, reason)
 
         question = f"which is right ({_RECORD}; Enter: none of them)"
         return self._ask_until(question, right, "not rejected", takes_none=True)
 
-    def _not_this_recording(self, case: ReviewCase) -> _NextStep:
-        """Keep a file out of the queue, and unwritten, until its tags name another recording."""
-        return self._give(case, VerdictAction.NOT_THIS)
-
-    def _accept_folder(self, case: ReviewCase) -> _NextStep:
-        return self._accept_all(case, lambda other_case: other_case.path.parent == case.path.parent)
-
-    def _accept_equal(self, case: ReviewCase) -> _NextStep:
-        def reason(other_case: ReviewCase) -> str | None:
-            return other_case.problem or other_case.decision.rationale
-
-        return self._accept_all(case, lambda other_case: reason(other_case) == reason(case))
-
-    def _accept_all(self, case: ReviewCase, is_alike: Callable[[ReviewCase], bool]) -> _NextStep:
+    def _accept_all(self, key: Callable[[ReviewCase], object], case: ReviewCase) -> _NextStep:
+        """Accept the proposals of all cases with the same `key`, once the person has seen them."""
         if case.proposal is None:
             raise CanonError("nothing is proposed here")
         stored = self.store.overrides.all()
         queue = review_queue(self.store, stored, self.states, self.paths, self.skipped.decision)
-        alike = [item.case for item in queue if item.case.proposal and is_alike(item.case)]
+        alike = [item.case for item in queue if item.case.proposal and key(item.case) == key(case)]
         for similar in alike[:_PREVIEWED]:
             proposal = similar.proposal
             title = similar.labels.titles.get(proposal.crg_mbid) if proposal else None
@@ -349,8 +344,7 @@ class Walk:
             return self._print_text("none accepted")
         for similar in alike:
             try:
-                saver = VerdictSaver(self.store, self.config.rules)
-                self._record(similar, "accepted", saver.accept(similar))
+                self._give(VerdictAction.ACCEPT, similar)
             except StoreError:
                 raise
             except CanonError as error:
@@ -385,28 +379,10 @@ class Walk:
         self.again += [(case, False), (self.past_cases.pop(), True)]
         return _NextStep.FORWARD
 
-    def _choose(self, case: ReviewCase, text: str) -> _NextStep:
-        """Take a candidate's number, or an id or an address that was pasted in place of a key."""
-        return self._give(case, VerdictAction.CHOOSE, text)
-
-    def _ask_for_date(self, case: ReviewCase) -> _NextStep:
+    def _ask_for(self, action: VerdictAction, case: ReviewCase) -> _NextStep:
         require_evidence(case)
-        question = "when it first came out: YYYY, YYYY-MM or YYYY-MM-DD (Enter: back)"
-        return self._ask_until(
-            question, partial(self._give, case, VerdictAction.DATE), "no date is stored"
-        )
-
-    def _ask_for_place(self, case: ReviewCase) -> _NextStep:
-        require_evidence(case)
-        question = f"where it first came out ({_RECORD}; Enter: back)"
-        choose = partial(self._give, case, VerdictAction.THERE)
-        return self._ask_until(question, choose, "no record is stored")
-
-    def _ask_for_recording(self, case: ReviewCase) -> _NextStep:
-        require_evidence(case)
-        question = "the id or address of the recording that is the same (Enter: back)"
-        choose = partial(self._give, case, VerdictAction.SAME)
-        return self._ask_until(question, choose, "no recording is stored")
+        question, otherwise = _QUESTIONS[action]
+        return self._ask_until(question, partial(self._give, action, case), otherwise)
 
     def _ask_until(
         self,
@@ -427,15 +403,11 @@ class Walk:
         return self._print_text(otherwise)
 
     def _give(
-        self, case: ReviewCase, action: VerdictAction, text: str = "", reason: str = ""
+        self, action: VerdictAction, case: ReviewCase, text: str = "", reason: str = ""
     ) -> _NextStep:
         """Save a verdict; show first what the evidence lacks."""
         desk = VerdictDesk(self.store, self.config.rules, record_lookups(self.config), confirm)
         return self._record(case, *desk.give(case, PersonVerdict(action, text, reason)))
-
-    @property
-    def _has_model(self) -> bool:
-        return not why_no_model(self.config)
 
     def _ask_model(self, case: ReviewCase) -> _NextStep:
         """Ask the model about a case; show the case again unless the answer decides it."""
@@ -504,6 +476,14 @@ class Walk:
     def _print_text(self, text: str, then: _NextStep = _NextStep.STAY) -> _NextStep:
         output.print_lines(output.wrap(text))
         return then
+
+
+def _folder(case: ReviewCase) -> Path:
+    return case.path.parent
+
+
+def _reason(case: ReviewCase) -> str | None:
+    return case.problem or case.decision.rationale
 
 
 def _print_step(event: AnyEvent) -> None:
