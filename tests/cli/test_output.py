@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from chart_binder.cli.decision_text import explanation_lines
 from chart_binder.cli.options import read_path_or_mbid
-from chart_binder.cli.output import display_width, fit, narrowed, table, terminal_width, wrap
+from chart_binder.cli.output import display_width, fit, narrowed, terminal_width, wrap
 from chart_binder.cli.review_text import case_lines, override_lines
 from chart_binder.config import Config, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
@@ -38,18 +38,6 @@ def test_no_line_is_too_wide_unless_it_is_one_word(text: str, width: int, indent
     assert all(display_width(line) <= width or len(line[indent:].split(" ")) == 1 for line in lines)
     assert [word for line in lines for word in line[indent:].split()] == text.split()
     assert all(line.startswith(head if not n else " " * indent) for n, line in enumerate(lines))
-
-
-@pytest.mark.parametrize(
-    ("columns", "shown"),
-    [("80", ["rule         right  wrong", "SINGLE_RULE     12      0"]),
-     ("20", ["SINGLE_RULE: right", "  12, wrong 0"])],
-)  # fmt: skip
-def test_a_table_that_is_too_wide_names_each_value(
-    columns: str, shown: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
-    assert list(table([("rule", "right", "wrong"), ("SINGLE_RULE", 12, 0)])) == shown
 
 
 @given(text=WORDS, width=st.integers(2, 40), lead=st.integers(0, 12))

@@ -263,16 +263,10 @@ def with_folder(title: str, folder: str, width: int | None = None) -> str:
     return f"{title}  [{next(fitting, cut)}]"
 
 
-def table(rows: Iterable[Sequence[object]], *, has_head: bool = True) -> Iterator[str]:
-    """Yield rows in columns; if the terminal is too narrow, each row as values with names."""
+def table(rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Yield rows in columns; the first column is aligned left, the others right."""
     texts = [list(map(str, row)) for row in rows]
     widths = [max(map(display_width, column)) for column in zip(*texts, strict=True)]
-    if has_head and sum(widths) + 2 * len(widths) - 2 > terminal_edge():
-        head, *texts = texts
-        for first, *values in texts:
-            pairs = map(" ".join, zip(head[1:], values, strict=True))
-            yield from wrap(f"{first}: {', '.join(pairs)}", "", 2)
-        return
     for row in texts:
         cells = (
             fit(text, width) if at == 0 else " " * (width - display_width(text)) + text

@@ -237,7 +237,7 @@ def _costs(measures: Measures) -> Iterator[str]:
     for name, cost in measures.stages.items():
         mean = f"{cost.seconds / cost.files * 1000:,.1f} ms each" if cost.files else ""
         rows.append((name, counted(cost.files, "file ", "files"), f"{cost.seconds:,.1f} s", mean))
-    stages = output.table(rows, has_head=False)
+    stages = output.table(rows)
     yield from output.labelled_list("stages", stages, LABEL_WIDTH + 1, 0)
     label = "slowest"
     for file in measures.slowest:
