@@ -38,20 +38,7 @@ _IN_PARTS = frozenset({"track", "disc"})
 _NONE = "(none)"
 _CHANGED = (WriteStatus.PLANNED, WriteStatus.WRITTEN, WriteStatus.UNDONE)
 _MAX_NAMES = 3
-_IDS = frozenset({
-    "recording_mbid", "release_track_mbid", "release_mbid", "release_group_mbid", "artist_mbids",
-    "album_artist_mbids", "disc_id", "note_release_group_mbid", "note_release_mbid",
-    "decision_trace",
-})  # fmt: skip
-_LABELS = {
-    "recording_mbid": "recording", "release_track_mbid": "release track",
-    "release_mbid": "release", "release_group_mbid": "release group",
-    "artist_mbids": "artist ids", "album_artist_mbids": "album artist ids",
-    "note_release_group_mbid": "note: group", "note_release_mbid": "note: release",
-    "note_album": "note: album", "note_original_date": "note: first date",
-    "note_uncertain_date": "note: uncertain",
-    "decision_trace": "CANON_TRACE",
-}  # fmt: skip
+_TRACE = "decision_trace"
 
 Entry = tuple[str, str]
 
@@ -219,13 +206,21 @@ def _entries(report: WriteReport, *, verbose: bool) -> Iterator[Entry]:
             continue
         if change.field in parts:
             continue
-        label = _LABELS.get(change.field, change.field.replace("_", " "))
+        label = _label(change.field)
         if change in dates and "original_year" in changed:
             label = "original date and year"
-        if change.field in _IDS:
+        if "_mbid" in change.field or change.field in ("disc_id", _TRACE):
             yield label, _id_text(change, names, verbose=verbose)
         else:
             yield label, _arrow("; ".join(change.old), "; ".join(change.new))
+
+
+def _label(field: str) -> str:
+    """Return the name of a field in words, such as `note: release group`."""
+    if field == _TRACE:
+        return "CANON_TRACE"
+    name = field.replace("_mbids", "_ids").replace("_mbid", "").replace("note_", "note: ")
+    return name.replace("_", " ")
 
 
 def _arrow(old: str, new: str) -> str:
