@@ -1,6 +1,5 @@
 """What the page of a case shows: the question, the candidates, the proposal with its facts."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,7 +26,6 @@ from chart_binder.rules.labels import labelled_candidates
 if TYPE_CHECKING:
     from chart_binder.domain.evidence import Release
 
-_HUES = 360
 _LIKENESS = {
     Likeness.ALBUM: "of this album",
     Likeness.REASON: "with this reason",
@@ -56,18 +54,15 @@ def case_values(
     candidates = [*labelled_candidates(case.bundle)] if case.bundle else []
     scale = timeline(candidates)
     views = _candidates(case, verdict, dict(candidates))
-    artist = decision.artist or _tag(case, "artist")
-    title = decision.title or _tag(case, "title") or path_text(case.path.name)
     need = need_text(case, verdict, config, lapsed=lapsed)
     is_open = case.proposes_only_date or lapsed or decision.state is not State.DECIDED
     first = decision.first_release
     return {
         "case": case,
         "state": YEAR if case.proposes_only_date else decision.state,
-        "artist": artist,
-        "heading": title,
+        "artist": decision.artist or _tag(case, "artist"),
+        "heading": decision.title or _tag(case, "title") or path_text(case.path.name),
         "album": case.album,
-        "cover": _cover(artist or "", case.album or title),
         "path": path_text(case.path),
         "has_audio": not case.is_gone
         and decision.state is not State.UNREADABLE
@@ -165,13 +160,3 @@ def _alike(items: Sequence[QueueItem], item: QueueItem | None) -> list[tuple[str
         return []
     counts = [(by, sum(1 for _ in alike(items, item, by))) for by in Likeness]
     return [(by.value, _LIKENESS[by], count) for by, count in counts if count > 1]
-
-
-def _cover(artist: str, title: str) -> dict[str, object]:
-    """Return a drawn placeholder: initials on two colours that follow from the names."""
-    words = [word for word in title.split() if word[:1].isalnum()]
-    digest = hashlib.sha256(f"{artist}\n{title}".encode("utf-8", "replace")).digest()
-    hue = (digest[0] << 8 | digest[1]) % _HUES
-    second_hue = (hue + 40 + digest[2] % 60) % _HUES
-    initials = "".join(word[0] for word in words[:2]).upper()
-    return {"initials": initials, "hue": hue, "second_hue": second_hue}

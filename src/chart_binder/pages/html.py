@@ -37,12 +37,6 @@ def render_file(template: str, sheet: str = "style.css", /, **values: object) ->
     return environment().get_template(template).render(**values)
 
 
-def prepare(*templates: str) -> None:
-    """Compile templates, which takes longer than to render them."""
-    for template in templates:
-        environment().get_template(template)
-
-
 def static_file(name: str) -> bytes:
     """Return a style sheet or a script of the package."""
     return _FOLDER.joinpath("static", name).read_bytes()

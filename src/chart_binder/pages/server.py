@@ -16,7 +16,6 @@ from chart_binder.errors import CanonError
 from chart_binder.jobs.review_index import ReviewIndex
 from chart_binder.jobs.review_session import ReviewSession
 from chart_binder.pages.app import ReviewPages, make_app
-from chart_binder.pages.html import prepare
 from chart_binder.pages.library import library_routes
 from chart_binder.pages.security import Access
 from chart_binder.wiring import record_lookups
@@ -49,7 +48,6 @@ def serve_review(
     with _listening(port) as listener:
         access = Access(listener.getsockname()[1])
         session = ReviewSession(store, config, record_lookups(config))
-        prepare("open.html", "case.html", "queue.html")
         app = _Counted(make_app(ReviewPages(session, index, access), library_routes(store)))
         settings = ServerConfig(
             app, log_config=None, log_level="error", access_log=False, lifespan="off", ws="none",
