@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from chart_binder.cli.decision_text import explanation_lines
 from chart_binder.cli.options import read_path_or_mbid
-from chart_binder.cli.output import display_width, fit, narrowed, terminal_width, wrap
+from chart_binder.cli.output import display_width, fit, line_width, narrowed, wrap
 from chart_binder.cli.review_text import case_lines, override_lines
 from chart_binder.config import Config, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
@@ -106,7 +106,7 @@ def test_lines_are_as_wide_as_the_terminal_and_at_most_100_columns(
     columns: str, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    assert terminal_width() == width
+    assert line_width() == width
 
 
 def test_a_pipe_gets_whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:

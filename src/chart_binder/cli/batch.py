@@ -2,7 +2,6 @@
 
 import logging
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -68,11 +67,10 @@ class _Duration(click.ParamType[float]):
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
         """Return the seconds."""
-        match = re.fullmatch(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?:in)?)?(?:(\d+)s)?", value)
-        if not (match and value):
+        duration = options.read_duration(value)
+        if duration is None:
             self.fail(f"{value!r} is not a time such as 8h, 90m or 1h30m", param, ctx)
-        days, hours, minutes, seconds = (int(number or 0) for number in match.groups())
-        return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+        return duration.total_seconds()
 
 
 @click.command("batch")

@@ -3,17 +3,15 @@
 import os
 import re
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
 import click
 
 from chart_binder.cli import options, output
 from chart_binder.cli.progress import Stages
+from chart_binder.cli.terminal import handling
 from chart_binder.errors import UsageError
 from chart_binder.musicbrainz.index.build import (
     LEAST_MEMORY_MB,
@@ -75,7 +73,10 @@ def build(
         _memory_mb(memory),
         jobs or os.cpu_count() or 1,
     )
-    with _interrupted_by_signals(), Stages(is_quiet=session.quiet) as meter:
+    with (  # so that a build removes what it wrote
+        handling(signal.default_int_handler, signal.SIGTERM, signal.SIGHUP),
+        Stages(is_quiet=session.quiet) as meter,
+    ):
         summary = build_index(Path(dump), build_options, meter)
     _show(session, path, summary)
     if summary.absent:
@@ -93,11 +94,8 @@ def show(session: options.Session, file: str | None) -> None:
     Exit status: 0 success, 1 there is no index that can be read.
     """
     path = _path(session, file)
-    connection = open_index(path)
-    try:
+    with closing(open_index(path)) as connection:
         _show(session, path, read_summary(connection))
-    finally:
-        connection.close()
 
 
 @index.command("verify")
@@ -139,24 +137,6 @@ def _memory_mb(text: str | None) -> int:
             f"--memory: {text!r} is not a size such as 800MB or 4GB, at least {LEAST_MEMORY_MB}MB"
         )
     return int(amount)
-
-
-@contextmanager
-def _interrupted_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end a build like Ctrl-C, so that it removes what it wrote."""
-
-    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
-        del number, frame
-        raise KeyboardInterrupt
-
-    before = {
-        number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _show(session: options.Session, path: Path, summary: Summary) -> None:

@@ -1,10 +1,12 @@
 """Options and arguments that the commands share, and how they are read."""
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -234,6 +236,18 @@ save_options = together(
     flag("--keep-mtime", "Keep the modification times of files and folders."),
     flag("--copy-links", "Write hard-linked files, too: each becomes a file of its own."),
 )
+
+
+_DURATION = re.compile(r"(?:(\d+) ?w)?(?:(\d+) ?d)?(?:(\d+) ?h)?(?:(\d+) ?m(?:in)?)?(?:(\d+) ?s)?")
+
+
+def read_duration(text: str) -> timedelta | None:
+    """Return a duration such as `8h`, `90m` or `1h30m`; None for any other text."""
+    match = _DURATION.fullmatch(text)
+    if not (match and text):
+        return None
+    weeks, days, hours, minutes, seconds = (int(number or 0) for number in match.groups())
+    return timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds)
 
 
 class _Path(click.Path):

@@ -207,15 +207,11 @@ def count_text(counts: Mapping[Any, int], words: Mapping[Any, str]) -> str:
     return ", ".join(texts)
 
 
-def terminal_width() -> int:
-    """Return the width of the terminal, or `COLUMNS`, but at most `MAX_WIDTH`."""
-    return min(shutil.get_terminal_size((MAX_WIDTH, 0)).columns, MAX_WIDTH)
-
-
 def line_width() -> int:
-    """Return the width of lines of text: `terminal_width`, but unlimited in a pipe."""
-    is_wrapped = sys.stdout.isatty() or os.environ.get("COLUMNS")
-    return terminal_width() if is_wrapped else sys.maxsize
+    """Return the width of lines: that of the terminal, at most `MAX_WIDTH`; in a pipe unlimited."""
+    if not (sys.stdout.isatty() or os.environ.get("COLUMNS")):
+        return sys.maxsize
+    return min(shutil.get_terminal_size((MAX_WIDTH, 0)).columns, MAX_WIDTH)
 
 
 def display_width(text: str) -> int:

@@ -200,7 +200,7 @@ class Walk:
         walk_verdict, verdict = self._verdict_on(case), case.present_verdict(self.config.rules)
         place = self.heads.get(case.record.id, "again")
         name = f"--- {place}: {path_text(case.path.name)}  [{case.album or NO_ALBUM}]"
-        head = ["", output.shortened(output.printable(name), output.terminal_width())]
+        head = ["", output.shortened(output.printable(name), output.line_width())]
         lapsed = override_removed(case, self.store.overrides.all())
         parts = [*case_parts(case, verdict, self.config, head, lapsed=lapsed, is_brief=True)]
         if walk_verdict:

@@ -1,6 +1,6 @@
 """`canon runs` and `canon report`: what earlier calls did and cost, and what the library holds."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -69,8 +69,7 @@ def list_runs(session: options.Session, command: str | None, limit: int) -> int:
         records = store.runs.newest(limit, command, skipped.record)
     # The measures are needed only for the time of a run that has no end.
     summaries = [
-        RunSummary.of(run, None if run.ended_at_utc else _measures(run, skipped.record))
-        for run in records
+        RunSummary.of(run, None if run.ended_at_utc else _measures(run, skipped)) for run in records
     ]
     of_command = f" of `canon {path_text(command)}`" if command else ""
     if not session.as_json:
@@ -98,15 +97,15 @@ def show(session: options.Session, run: str | None, metrics: str | None) -> int:
         record = _run_named(store, run)
         write_counts = store.journal.counts(record.id)
         decisions = store.decisions.count_of_run(record.id)
+    measures = _measures(record, skipped)
     if metrics:
-        measures = _measures(record)
         if measures is None:
             raise CanonError(f"the run {record.id} has no metrics: only `canon batch` takes them")
         as_json = metrics == "json"
         text = metrics_json(record, measures) if as_json else prometheus_text(record, measures)
         click.echo(text, nl=as_json)
         return 0
-    summary = RunSummary.of(record, _measures(record, skipped.record))
+    summary = RunSummary.of(record, measures)
     writes = {state.value: write_counts[state] for state in WriteState if state in write_counts}
     details = {"measures": summary.measures, "decisions": decisions, "writes": writes}
     session.show(_summary_object(summary) | details, run_lines(summary, decisions, write_counts))
@@ -130,17 +129,12 @@ def _run_named(store: "Store", name: str | None) -> RunRecord:
     return matches[0]
 
 
-def _measures(
-    run: RunRecord, report_damage: Callable[[str], object] | None = None
-) -> Measures | None:
-    """Return the cost of a run; pass damage to `report_damage`, or raise `CanonError`."""
+def _measures(run: RunRecord, skipped: output.SkippedRecords) -> Measures | None:
+    """Return the cost of a run, if it is known; report it if it is damaged."""
     try:
         return decode_json(run.measures, Measures) if run.measures is not None else None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        problem = f"what the run {run.id} cost cannot be read: {error}"
-        if report_damage is None:
-            raise CanonError(problem) from error
-        report_damage(problem)
+        skipped.record(f"what the run {run.id} cost cannot be read: {error}")
         return None
 
 

@@ -7,7 +7,7 @@ import termios
 import threading
 import time
 import tty
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
@@ -40,6 +40,19 @@ def exit_at_once(status: int) -> NoReturn:
 
 
 @contextmanager
+def handling(
+    handler: Callable[[int, FrameType | None], object], *signals: signal.Signals
+) -> Iterator[None]:
+    """Handle signals until the end of the block."""
+    before = {number: signal.signal(number, handler) for number in signals}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
+
+
+@contextmanager
 def stop_after_current(message: str = "stops after the current file") -> Iterator[threading.Event]:
     """Turn the first SIGINT or SIGTERM into a request to stop, the second into an interrupt."""
     request = threading.Event()
@@ -51,12 +64,8 @@ def stop_after_current(message: str = "stops after the current file") -> Iterato
         request.set()
         print_error(f"{message}; press Ctrl-C again to stop at once")
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with handling(handle, signal.SIGINT, signal.SIGTERM):
         yield request
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class _TerminalResized(Exception):  # noqa: N818 (no error)

@@ -1,12 +1,11 @@
 """`canon write`, `canon undo` and `canon verify`: change tags, put them back, and compare them."""
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
@@ -331,8 +330,6 @@ def _report_object(report: WriteReport, *, is_undo: bool) -> dict[str, Any]:
     }
 
 
-_AGO = re.compile(r"(\d+) ?(m|min|h|d|w)")
-_UNITS = {"m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _VERIFY_STATUS = dict.fromkeys(VerifyState, 3) | {
     VerifyState.SAME: 0, VerifyState.PUT_BACK: 0, VerifyState.UNRECORDED: 0,
     VerifyState.AUDIO_DIFFERS: 1, VerifyState.UNREADABLE: 1,
@@ -371,7 +368,7 @@ def undo(
 
     Preview: canon undo --dry-run. Apply: canon undo.
     """
-    moment = _moment(since) if since else None
+    moment = _moment(since.strip()) if since else None
     if dry_run:
         session.create_no_store()
     results = TagResults(
@@ -406,16 +403,14 @@ def _in_clean_folders(writes: Iterable[WriteRecord], moved: MovedFiles) -> Itera
 def _moment(text: str) -> str:
     """Return a time in the format of the journal. Raises `UsageError`."""
     try:
-        if ago := _AGO.fullmatch(text.strip()):
-            moment = datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-        else:
-            moment = datetime.fromisoformat(text.strip()).astimezone(UTC)
+        ago = options.read_duration(text)
+        moment = datetime.fromisoformat(text) if ago is None else datetime.now(UTC) - ago
+        return utc_text(moment.astimezone(UTC))
     except (ValueError, OverflowError) as error:
         raise UsageError(
             f"--since {text!r} is not a date (2026-11-20), a time (2026-11-20T18:30, in this zone"
             " unless it names another) or how long ago (30m, 2h, 3d, 1w)"
         ) from error
-    return utc_text(moment)
 
 
 def _writes_named(
