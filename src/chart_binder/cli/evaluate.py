@@ -6,6 +6,7 @@ from itertools import chain
 from pathlib import Path
 
 import click
+import msgspec
 
 from chart_binder.cli import options, output
 from chart_binder.cli.decide import live_pipeline
@@ -111,13 +112,9 @@ def _year_lines(report: year_list.YearReport) -> Iterator[str]:
     yield ""
     rows: list[Sequence[object]] = [("", "rows", "exact", "within 1 year", "more than 2 years off")]
     for name, shares in (("decided", report.decided), ("of a certain year", report.certain)):
-        bands = (
-            (shares.exact, shares.exact_share),
-            (shares.within_one, shares.within_one_share),
-            (shares.more_than_two, shares.more_than_two_share),
-        )
-        cells = (f"{count} {_percent(share)}" for count, share in bands)
-        rows.append((name, shares.rows, *cells))
+        total, *values = msgspec.structs.astuple(shares)
+        cells = zip(values[:3], values[3:], strict=True)
+        rows.append((name, total, *(f"{count} {_percent(share)}" for count, share in cells)))
     yield from output.table(rows)
     yield from _section("Furthest off:", map(_off_lines, report.worst))
     without_year = (
@@ -156,21 +153,16 @@ _RULE_COLUMNS = (
 
 def _report_lines(report: evaluate.EvaluationReport) -> Iterator[str]:
     yield from _first_release_lines(report.first_release)
-    head = ("", "cases", "right", "wrong", "open", "failed", "accuracy", "precision")
     totals = (("release group (CRG)", report.crg), ("release (RR), CRG right", report.rr))
-    cells = (
-        (name, total.cases, total.right, total.wrong, total.open, total.failed,
-         _percent(total.accuracy), _percent(total.precision))
-        for name, total in totals
-    )  # fmt: skip
-    yield from output.table([head, *cells])
+    rows: list[Sequence[object]] = [("", *evaluate.ScoreTotals.__struct_fields__)]
+    for name, total in totals:
+        *counts, accuracy, precision = msgspec.structs.astuple(total)
+        rows.append((name, *counts, _percent(accuracy), _percent(precision)))
+    yield from output.table(rows)
     yield f"{counted(report.rightly_open, 'case')} rightly open"
     yield ""
-    rules = (
-        (rule.rule, rule.expected, rule.decided, rule.right, rule.wrong, rule.open)
-        for rule in report.rules
-    )
-    yield from output.table([("rule", "expected", "decided", "right", "wrong", "open"), *rules])
+    rules = map(msgspec.structs.astuple, report.rules)
+    yield from output.table([evaluate.RuleRow.__struct_fields__, *rules])
     yield from output.wrap(_RULE_COLUMNS)
     yield from _section("Not as expected:", map(_case_lines, report.wrong))
     yield from _section("Open, though they should be decided:", map(_case_lines, report.open))
