@@ -45,6 +45,11 @@ def test_a_batch_is_shown_with_what_it_cost(canon: Canon, library: Path, home: P
     before = canon("runs", "show", label["run"][:19]).out
     assert "tags now       2 taken back" in before
     assert "undo " not in before
+    undone = canon("runs", "show").must_end(0, "tags now       2 put back").out
+    again = next(line for line in undone.splitlines() if line.startswith("write again"))
+    assert canon(*again.split()[3:]).status == 0
+    canon("runs", "show", again.split()[-1]).must_end(0, "tags now       2 written again")
+    assert canon("undo").status == 0
     place = str(home / "work" / "music")
     Path(place).symlink_to(library)
     canon("write", "--apply", "music")

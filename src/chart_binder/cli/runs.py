@@ -46,6 +46,11 @@ _WRITES = {
     WriteState.FAILED: "not written",
     WriteState.INTENDED: "interrupted: the next run that writes checks the file",
 }
+_OF_UNDO = _WRITES | {
+    WriteState.DONE: "put back",
+    WriteState.UNDONE: "written again",
+    WriteState.FAILED: "not put back",
+}
 
 
 @options.group("runs")
@@ -213,8 +218,10 @@ def run_lines(
     else:
         yield from summary_line("files", output.count_text(run.counts, _OUTCOMES))
     yield from summary_line("stored", counted(decisions, "decision") if decisions else "")
-    yield from summary_line("tags now", output.count_text(writes, _WRITES))
-    yield from summary_line("undo", f"canon undo {run.id}" if writes.get(WriteState.DONE) else "")
+    is_undo = run.command == "undo"
+    yield from summary_line("tags now", output.count_text(writes, _OF_UNDO if is_undo else _WRITES))
+    call = f"canon undo {run.id}" if writes.get(WriteState.DONE) else ""
+    yield from summary_line("write again" if is_undo else "undo", call)
 
 
 def _end(summary: RunSummary) -> str:
