@@ -265,7 +265,7 @@ def recording_evidence(config: Config, store: "Store", recording: RecordingId) -
 
 def look_up_record(config: Config, kind: EntityKind, mbid: str) -> "NamedRecord | None":
     """Return a record that a person names, if MusicBrainz has it. Raises `LookupFailedError`."""
-    from chart_binder.domain.vocabulary import minutes
+    from chart_binder.domain.vocabulary import area_name, minutes
     from chart_binder.jobs.named_records import NamedRecord
 
     record: Recording | MBRelease | MBReleaseGroup | None
@@ -279,7 +279,7 @@ def look_up_record(config: Config, kind: EntityKind, mbid: str) -> "NamedRecord 
         elif kind == "release":
             record = release = client.release(ReleaseId(mbid))
             if release:
-                details = (release.country, release.date)
+                details = (area_name(release.country), release.date)
                 group_of_release = ReleaseGroup(
                     release.release_group.id, release.release_group.title
                 )

@@ -313,3 +313,17 @@ def test_a_type_or_status_that_musicbrainz_lacks_is_warned_of(canon: Canon) -> N
     assert warnings == [
         ("primary_type", "Maxi-Singel"), ("secondary_types", "Karaokee"), ("status", "Offical"),
     ]  # fmt: skip
+
+
+def test_an_area_with_a_code_of_its_own_is_named(canon: Canon, home: Path) -> None:
+    bundle = golden("lead-bohemian")
+    for group in bundle["recording_candidates"][0]["rg_candidates"]:
+        for release in group["releases"]:
+            release["country"] = "XW" if release["country"] == "GB" else "XE"
+    path = home / "bundle.json"
+    path.write_text(json.dumps(bundle), "utf-8")
+    for command in (("decide",), ("explain", "-v")):
+        ran = canon(*command, "--evidence", path).must_end(0, "worldwide")
+        assert not re.search(r"\bX[EW]\b", ran.out)
+    line = canon("decide", "--evidence", path, "--output=json").line
+    assert line["first_release"]["country"] in ("XE", "XW")

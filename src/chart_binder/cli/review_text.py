@@ -29,6 +29,7 @@ from chart_binder.cli.output import (
 from chart_binder.config import Config
 from chart_binder.domain.records import UnwrittenRecord, VerdictRecord, local_time
 from chart_binder.domain.verdict import Decided, Open, OverrideRecord, Verdict
+from chart_binder.domain.vocabulary import area_name
 from chart_binder.errors import counted
 from chart_binder.files import path_text
 from chart_binder.jobs.decision import State
@@ -178,7 +179,12 @@ def _table(
     """Return rows of candidates: label, date, countries, title, reason; if `whole`, releases."""
     why = reasons(case, verdict)
     places = [
-        " ".join([*row.countries[:_MAX_COUNTRIES], *[".."] * (len(row.countries) > _MAX_COUNTRIES)])
+        " ".join(
+            [
+                *(area_name(code) or "" for code in row.countries[:_MAX_COUNTRIES]),
+                *[".."] * (len(row.countries) > _MAX_COUNTRIES),
+            ]
+        )
         for row in rows
     ]
     labels, width = max(len(row.label) for row in rows), max(map(len, places))

@@ -136,6 +136,14 @@ def minutes(length_ms: int) -> str:
 
 NO_COUNTRIES = frozenset({"XW", "XE"})
 """MusicBrainz's codes for worldwide and Europe, which are not countries of artists."""
+_AREAS = {"XC": "Czechoslovakia", "XE": "Europe", "XG": "East Germany", "XW": "worldwide"}
+"""MusicBrainz's own codes, which nobody else uses."""
+
+
+def area_name(code: str | None) -> str | None:
+    """Return the code of a country as it is, and the name of an area with a code of its own."""
+    return _AREAS.get(code or "", code)
+
 
 EUROPE = frozenset(
     {

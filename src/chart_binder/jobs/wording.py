@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.verdict import FirstRelease, SaidBy
-from chart_binder.domain.vocabulary import MBID, bare_id
+from chart_binder.domain.vocabulary import MBID, area_name, bare_id
 from chart_binder.llm.result import AdjudicationResult, Check, Fact
 
 SITE = "https://musicbrainz.org"
@@ -46,7 +46,7 @@ def edition_text(release: Release) -> str:
     label = release.label or release.catno
     if release.label and release.catno:
         label = f"{release.label} ({release.catno})"
-    parts = (release.place, label, release.format, release.disambiguation)
+    parts = (area_name(release.place), label, release.format, release.disambiguation)
     return ", ".join(filter(None, parts))
 
 
@@ -58,7 +58,7 @@ def first_release_text(first: FirstRelease) -> str:
     if first.best_known:
         return str(first.best_known)
     record = " ".join(filter(None, (first.title and first.type, first.title)))
-    place = ", ".join(filter(None, (record, first.label, first.country)))
+    place = ", ".join(filter(None, (record, first.label, area_name(first.country))))
     earlier = "" if first.year_certain else " or earlier"
     through = ", through a sibling recording" if first.via_sibling else ""
     source = ", as a person says" if first.by is SaidBy.PERSON else ""

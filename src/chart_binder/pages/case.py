@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from chart_binder.domain.records import YEAR, local_time
 from chart_binder.domain.verdict import Open, Verdict
+from chart_binder.domain.vocabulary import area_name
 from chart_binder.files import path_text
 from chart_binder.jobs import wording
 from chart_binder.jobs.decision import State
@@ -133,7 +134,7 @@ def _first_release(candidate: Candidate) -> tuple[str, str, str]:
                 default=None)  # fmt: skip
     if first is None:
         return "", "", ""
-    return first.place or "", first.label or "", first.format or ""
+    return area_name(first.place) or "", first.label or "", first.format or ""
 
 
 def _proposal(case: ReviewCase) -> dict[str, object]:

@@ -13,7 +13,13 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, LAST_DAY
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.media import first_year_on_sale, format_rank, is_before_its_time
-from chart_binder.domain.vocabulary import EUROPE, NO_COUNTRIES, ReleaseId, non_blank
+from chart_binder.domain.vocabulary import (
+    EUROPE,
+    NO_COUNTRIES,
+    ReleaseId,
+    area_name,
+    non_blank,
+)
 from chart_binder.rules.candidates import Candidate, candidates_in
 from chart_binder.rules.ties import home_countries, label_rank
 
@@ -110,7 +116,8 @@ def _first(
 
 
 def _named(release: Release) -> str:
-    parts = (non_blank(release.format) or "release", release.place, release.label, release.catno)
+    medium, place = non_blank(release.format) or "release", area_name(release.place)
+    parts = (medium, place, release.label, release.catno)
     return f"the {' '.join(filter(None, parts))} of {release.when.text or 'unknown date'}"
 
 
