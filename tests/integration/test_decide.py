@@ -134,6 +134,20 @@ def test_a_recording_id_of_another_song_is_believed_and_named(
     assert ("the recording id in the tags belongs to another song" in ran.err) is is_said
 
 
+@pytest.mark.parametrize(("seconds", "is_said"), [(354, False), (410, False), (180, True)])
+def test_a_recording_id_of_another_length_is_believed_and_named(
+    canon: Canon, song: Path, seconds: int, is_said: bool
+) -> None:
+    content = bytearray(song.read_bytes())  # STREAMINFO: 20 bits of rate, 36 bits of samples
+    rate = int.from_bytes(content[18:21]) >> 4
+    content[21] &= 0xF0
+    content[22:26] = (rate * seconds).to_bytes(4)
+    song.write_bytes(content)
+    ran = canon("decide", song, knowing=[golden("lead-bohemian")]).must_end(0)
+    assert ("belongs to a recording of another length" in " ".join(ran.err.split())) is is_said
+    assert ("3:00 long" in ran.err) is is_said
+
+
 def test_an_open_case_names_the_missing_facts(canon: Canon, open_bundle: Path) -> None:
     ran = canon("decide", "--evidence", open_bundle, "--output=json")
     text = canon("decide", "--evidence", open_bundle)

@@ -25,6 +25,7 @@ from chart_binder.musicbrainz.web_service import Credit, Recording, partial_date
 MAX_RECORDINGS = 5
 LENGTH_TOLERANCE_MS = 7_000
 """Files of one recording differ in the silence at their ends."""
+_FRAGMENT_MS, _FAR_APART_MS = 10_000, 30_000
 _MIN_SCORE = 50
 _MIN_LIKENESS = 0.9
 MIN_LENGTH_COMPARED = 8
@@ -110,6 +111,14 @@ def _by_id(client: Client, recording_id: RecordingId, tags: TrackTags) -> Matche
             extra={
                 "tags": f"{tags.title!r} by {tags.artist!r}",
                 "id": f"{recording.title!r} by {recording.artist_credit_phrase!r}",
+            },
+        )
+    elif _is_of_other_length(recording, tags):
+        _log.warning(
+            "the recording id in the tags belongs to a recording of another length; the id is used",
+            extra={
+                "file": f"{minutes(tags.duration_ms or 0)} long",
+                "id": f"{recording.title!r}, {minutes(recording.length_ms or 0)} long",
             },
         )
     return Matches((recording,))
@@ -388,6 +397,16 @@ def _is_other_song(recording: Recording, tags: TrackTags) -> bool:
         and not same_title(title, tagged)
         and not _is_by(recording, tags)
     )
+
+
+def _is_of_other_length(recording: Recording, tags: TrackTags) -> bool:
+    """Whether the lengths differ by more than 30 seconds and a fifth of the longer one.
+
+    A file of a few seconds is a fragment, so its length says nothing.
+    """
+    apart_ms, duration_ms = _length_apart_ms(recording, tags) or 0, tags.duration_ms or 0
+    longer_ms = max(recording.length_ms or 0, duration_ms)
+    return duration_ms >= _FRAGMENT_MS and apart_ms > max(_FAR_APART_MS, longer_ms // 5)
 
 
 def _fits(recording: Recording, tags: TrackTags) -> bool:
