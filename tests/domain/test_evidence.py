@@ -62,7 +62,7 @@ def test_an_ill_formed_part_is_refused(part: str, changes: str, place: str, says
         (document() | {5: 1}, "key", "Expected str"),
         (document() | {"recording_title": "\udcff"}, "", "not a JSON document"),
         (changed("group", {"title": "x" * 10_001}), f"{PLACES['group']}title",
-         "Expected str of length <= 10000, found 10001"),
+         "Expected str of length <= 10000"),
         (json.dumps(changed("recording", {"length_ms": 10**400})),
          f"{PLACES['recording']}length_ms", "Expected int <= 1000000000000"),
     ],

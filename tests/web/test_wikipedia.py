@@ -50,19 +50,7 @@ def test_the_article_that_fits_is_shown_with_its_infobox_and_address() -> None:
     assert lines[:2] == ["Title: Night Tram", f"Address: {wiki.url}/wiki/Night_Tram"]
     assert "> Released | 12 January 1981" in lines
     assert "> Label | Harbour" in lines
-    assert seen.sources[0] == f"{wiki.url}/wiki/Night_Tram"
-
-
-def test_other_articles_are_named_each_with_its_address() -> None:
-    with WikipediaStandIn(PAGES) as wiki:
-        seen = read(config(wiki), "night tram")
-    page, _, others = seen.content.partition("Other articles:\n")
-    assert others.splitlines()[:2] == [
-        "1. Night Tram (film)",
-        f"   {wiki.url}/wiki/Night_Tram_(film)",
-    ]
-    assert f"{wiki.url}/wiki/Night_Tram_(film)" in seen.sources
-    assert "film" not in page
+    assert seen.sources == (f"{wiki.url}/wiki/Night_Tram",)
 
 
 def test_an_address_leads_to_its_article_at_once() -> None:
@@ -83,11 +71,11 @@ def test_each_language_is_a_wiki_of_its_own() -> None:
         )
         for language in ("ja", ""):
             asked = Wikipedia(settings, fetch, language, lambda *_: [ip_address("127.0.0.1")])
-            found = asked.look_up("夜のトラム")
-            assert found.page
+            page = asked.look_up("夜のトラム")
+            assert page
             host = f"{language or 'en'}.wiki.example:{wiki.port}"
             assert {request.headers["host"] for request in wiki.requests} == {host}
-            assert found.page.url.startswith(f"http://{host}/wiki/%E5%A4%9C")
+            assert page.url.startswith(f"http://{host}/wiki/%E5%A4%9C")
             wiki.requests.clear()
 
 

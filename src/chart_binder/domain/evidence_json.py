@@ -1,10 +1,8 @@
 """Evidence bundles as JSON (version 1): read, check, normalize, write and hash them."""
 
 import hashlib
-import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from typing import Any, TypeVar
 
 import msgspec
@@ -34,8 +32,6 @@ VERSION = 1
 
 _DECODER = msgspec.json.Decoder(EvidenceBundle)
 _ENCODER = msgspec.json.Encoder(order="sorted")
-_LIMIT = re.compile(r"[<>]= \d+$")
-_STEP = re.compile(r"(\w+)|\[(\d+)\]")
 
 
 def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> EvidenceBundle:
@@ -52,7 +48,7 @@ def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> E
             _ENCODER.encode(bundle)  # a mapping may contain text that JSON cannot
     except msgspec.ValidationError as error:
         where, problem = defect(error)
-        raise EvidenceError(f"{problem}{_excess(document, where, problem)}", where) from error
+        raise EvidenceError(problem, where) from error
     except (msgspec.DecodeError, UnicodeError) as error:
         raise EvidenceError(f"not a JSON document ({error})") from error
     except RecursionError as error:
@@ -281,15 +277,3 @@ def defect(error: msgspec.ValidationError) -> tuple[str, str]:
     problem, _, where = str(error).partition(" - at `")
     path = where.removesuffix("`").replace("` in `", " in ").replace("$.", "").replace("$", "")
     return path.removesuffix(" in "), problem.replace("`", "")
-
-
-def _excess(document: bytes | str | Mapping[str, Any], where: str, problem: str) -> str:
-    """Return in words the number or length beyond a limit, because msgspec does not report it."""
-    if not _LIMIT.search(problem):
-        return ""
-    with suppress(LookupError, TypeError, OverflowError, msgspec.DecodeError, RecursionError):
-        value: Any = document if isinstance(document, Mapping) else msgspec.json.decode(document)
-        for key, place in _STEP.findall(where):
-            value = value[int(place)] if place else value[key]
-        return f", found {len(value) if isinstance(value, str) else f'{value:.6g}'}"
-    return ""

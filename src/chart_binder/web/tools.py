@@ -5,7 +5,7 @@ Network libraries are loaded by the first call of a tool, not when the tool is m
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from msgspec import UNSET, UnsetType
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from chart_binder.config import LLMConfig
     from chart_binder.web.fetch import PageFetcher, RunPages, WebPage
     from chart_binder.web.transport import Resolve
-    from chart_binder.web.wikimedia import Lookup
 
-T = TypeVar("T")
+_Entry: TypeAlias = tuple[str, Document]
+"""A result as a text and as a document."""
 
 _LONGEST_SNIPPET: Final = 300
 _LONGEST_REASON: Final = 120
@@ -35,7 +35,6 @@ _LONGEST_TITLE: Final = 120
 _MOST_SUGGESTIONS: Final = 3
 _LONGEST_QUERY: Final = 80
 _ROOM_FOR_LAST_LINES: Final = 70  # characters reserved for the last lines
-_ROOM_FOR_OTHERS: Final = 4  # other articles take at most a fourth of an observation
 
 
 def web_search(
@@ -151,15 +150,23 @@ def wikipedia(config: "LLMConfig", resolve: "Resolve | None" = None) -> Tool:
     def for_run(run: RunContext) -> Callable[..., Observation]:
         def wikipedia(query: str, language: str = "") -> Observation:
             """Read the Wikipedia article that fits best; language is a code such as en or ja."""
-            lookup = _look_up(config, query, language, resolve)
-            return _article(lookup, query, run.about, config.fetch.max_chars)
+            page, topic = _look_up(config, query, language, resolve), f"{query} / {run.about}"
+            if page is None:
+                return Observation(_NO_ARTICLE)
+            max_chars, links = config.fetch.max_chars, links_of(page, run.about)
+            return page_reading(page, max_chars, topic, links=links)
 
         return wikipedia
 
     return replace(Tool.of(for_run(RunContext())), per_run=for_run)
 
 
-def _look_up(config: "LLMConfig", query: str, language: str, resolve: "Resolve | None") -> "Lookup":
+_NO_ARTICLE: Final = "Wikipedia has no such article. Try other words, or another language."
+
+
+def _look_up(
+    config: "LLMConfig", query: str, language: str, resolve: "Resolve | None"
+) -> "WebPage | None":
     from chart_binder.web.transport import resolve_by_system
     from chart_binder.web.wikimedia import LANGUAGE, Wikipedia, in_address
 
@@ -178,24 +185,6 @@ def _look_up(config: "LLMConfig", query: str, language: str, resolve: "Resolve |
         raise ServiceFailedError(f"The look-up at Wikipedia failed: {error}.") from error
 
 
-def _article(lookup: "Lookup", query: str, about: str, max_chars: int) -> Observation:
-    page = lookup.page
-    if page is None:
-        return Observation("Wikipedia has no such article. Try other words, or another language.")
-    entries = [
-        (f"{number}. {one_line(title, 80)}\n   {url}", url)
-        for number, (title, url) in enumerate(lookup.other_titles.items(), start=1)
-    ]
-    head = "Other articles:"
-    other_entries = _entries_that_fit(entries, max_chars // _ROOM_FOR_OTHERS - len(head) - 1)
-    lines = [head, *(text for text, _ in other_entries)] if other_entries else []
-    room = max_chars - sum(len(line) + 1 for line in lines)
-    reading = page_reading(page, room, f"{query} / {about}", links=links_of(page, about))
-    content = "\n".join((reading.content, *lines))
-    sources = (*reading.sources, *(url for _, url in other_entries))
-    return Observation(content, sources, documents=reading.documents)
-
-
 def search_results(
     results: SearchHits,
     fetched: "Sequence[WebPage | FetchError]",
@@ -210,7 +199,7 @@ def search_results(
     hits = results.hits[: config.searxng.max_results]
     head = "Search results:"  # the query would look like a result
     room = config.fetch.max_chars - len(head) - _ROOM_FOR_LAST_LINES
-    entries: list[tuple[str, Document]] = []
+    entries: list[_Entry] = []
     room_for_pages = room
     addresses = set[str]()
     for number, hit in enumerate(hits, start=1):
@@ -240,8 +229,8 @@ def _entry(
     room: int,
     query: str,
     about: str,
-) -> tuple[str, Document]:
-    """Return a result as text and as a document: passages of its page, or its snippet."""
+) -> _Entry:
+    """Return a result: passages of its page, or its snippet."""
     topic = f"{query} / {about}"
     if page is None or isinstance(page, FetchError):
         snippet = " ".join(excerpt((hit.snippet,), _LONGEST_SNIPPET, topic).lines)
@@ -261,7 +250,7 @@ def _heading(number: int, title: str, url: str) -> str:
     return f"{number}. {one_line(title, _LONGEST_TITLE)} ({host})\n   {url}"
 
 
-def _entries_that_fit(entries: Sequence[tuple[str, T]], room: int) -> Sequence[tuple[str, T]]:
+def _entries_that_fit(entries: Sequence[_Entry], room: int) -> Sequence[_Entry]:
     """Return the entries whose texts and line ends fit into `room` characters."""
     fitting_entries = []
     for entry in entries:

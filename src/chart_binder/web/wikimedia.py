@@ -8,7 +8,7 @@ infoboxes and tables, where the dates are.
 import html
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, TypeVar
 from urllib.parse import quote, unquote
 
@@ -119,14 +119,6 @@ class Article:
     is_disambiguation: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
-    """The article that fits best, or None, and the addresses of others by title."""
-
-    page: WebPage | None
-    other_titles: Mapping[str, str] = field(default_factory=dict)
-
-
 class Wikipedia:
     """Asks the Wikipedia of one language, guarded and limited as `[llm.fetch]` says.
 
@@ -140,21 +132,18 @@ class Wikipedia:
         self._server = JsonServer("Wikipedia", home, fetch, resolve)
         self._timeout_s = fetch.timeout_s
 
-    def look_up(self, query: str) -> Lookup:
+    def look_up(self, query: str) -> WebPage | None:
         """Return the article with a title or an address, or the one that fits words best.
 
         Raises `FetchError` if Wikipedia could not be asked.
         """
         deadline = Deadline(self._timeout_s)
         if address := in_address(query):
-            return Lookup(self._page(address[1], deadline))
+            return self._page(address[1], deadline)
         titles = [hit.title for hit in self._search(query, deadline)]
         exact = [title for title in titles if fold(title) == fold(query.strip())]
-        for title in [*exact, *titles]:
-            if page := self._page(title, deadline):
-                other_titles = {hit: self.address(hit) for hit in titles if hit != title}
-                return Lookup(page, other_titles)
-        return Lookup(None)
+        pages = (self._page(title, deadline) for title in [*exact, *titles])
+        return next(filter(None, pages), None)
 
     def _search(self, query: str, deadline: Deadline) -> tuple[_Article, ...]:
         # Unquoted, `-word` would exclude the word.
