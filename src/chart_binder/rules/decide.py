@@ -224,7 +224,5 @@ def _overridden(override: Override, bundle: EvidenceBundle, settings: RulesConfi
         rr_rule=rule,
         because=because,
         path=tuple(path),
-        rivals=explain_losers_to_override(
-            contest, crg, recordings.excluded, decide(bundle, settings)
-        ),
+        rivals=explain_losers_to_override(contest, crg, recordings.excluded),
     )

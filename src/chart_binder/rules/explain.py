@@ -15,7 +15,7 @@ from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, time_between
 from chart_binder.domain.evidence import RecordingCandidate
 from chart_binder.domain.media import first_day_on_sale
 from chart_binder.domain.remarks import set_off
-from chart_binder.domain.verdict import Open, Rival, RuleStep, Verdict
+from chart_binder.domain.verdict import Rival, RuleStep
 from chart_binder.domain.vocabulary import ReleaseGroupId, bare_id
 from chart_binder.rules.candidates import (
     MAX_NAMED,
@@ -373,32 +373,17 @@ def explain_losers(
 
 
 def explain_losers_to_override(
-    contest: Contest, crg: str, excluded: _Excluded, by_rules: Verdict
+    contest: Contest, crg: str, excluded: _Excluded
 ) -> tuple[Rival, ...]:
-    """Return the candidates that a person did not choose; `by_rules` is the rules' verdict."""
+    """Return the candidates that a person did not choose."""
     names = {bare_id(candidate.id): candidate.name for candidate in contest.candidates}
-    choice = f"a person chose {names.get(crg, 'another record')}; by the rules alone"
-    losers = []
-    for candidate in contest.candidates:
-        if bare_id(group := candidate.id) == crg:
-            continue
-        if isinstance(by_rules, Open):
-            outcome = "the case is open"
-        elif by_rules.crg == group:
-            outcome = "it would be this one"
-        elif bare_id(by_rules.crg) == crg:
-            outcome = "it would be that, too"
-        else:
-            outcome = f"it would be {names[bare_id(by_rules.crg)]}"
-        dated = candidate.when if candidate.counts else _nothing_but_unofficial(candidate)
-        text = f"{candidate.kind} ({dated}): {choice} {outcome}"
-        losers.append(Rival(group, candidate.title, text))
-    excluded_rivals = (
-        replace(rival, why_not=f"{choice} it does not count: {rival.why_not}")
-        for rival in _of_excluded(contest, excluded)
+    choice = f"a person chose {names.get(crg, 'another record')}"
+    rivals = explain_losers(contest, None, excluded)
+    return tuple(
+        replace(rival, why_not=f"{rival.why_not}; {choice}")
+        for rival in rivals
         if bare_id(rival.release_group) != crg
     )
-    return (*losers, *excluded_rivals)
 
 
 def _of_excluded(contest: Contest, excluded: _Excluded) -> Iterator[Rival]:
