@@ -170,14 +170,6 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
         return f"the {self.kind} '{self.title}'"
 
     @property
-    def _withdrawal(self) -> str:
-        """`, withdrawn later` if all releases of its date were withdrawn; else an empty text."""
-        day = self.since.text
-        first = [release for release in self.official if release.date == day]
-        is_sold = any(copy.status == "Official" or not copy.is_pulled for copy in first)
-        return f", {(first[0].standing or '').lower()} later" if first and not is_sold else ""
-
-    @property
     def dated_name(self) -> str:
         """`the single 'Killer Queen' (1974-10-11)`, with a remark if the date is doubtful."""
         remark = ""
@@ -189,7 +181,6 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
             vague = vague if vague in dates else day_text
             remark = f"; another release is only dated {vague}" if vague != day_text else ""
             remark += "; another release has no date" if None in dates else ""
-        remark += self._withdrawal
         if self.hint:
             remark += f"; one of {self.hint} is on a medium of later years"
         if self.own_date and self.role is Role.SINGLE:
