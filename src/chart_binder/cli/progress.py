@@ -29,7 +29,7 @@ _MAX_BAR, _MIN_BAR = 30, 8
 
 
 class _Display:
-    """Shows progress twice a second: as a bar on a terminal, else as a line every ten seconds.
+    """Shows progress: on a terminal as a bar that moves, elsewhere as a line every ten seconds.
 
     A bar appears after `after_s` seconds. `rich` would take 50 ms to import.
     """

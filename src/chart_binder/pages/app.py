@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import msgspec
@@ -43,9 +43,6 @@ from chart_binder.pages.case import case_values
 from chart_binder.pages.html import page_number, render, static_file, style_digest
 from chart_binder.pages.run import run_page
 from chart_binder.pages.security import MAX_BODY, NO_MORE, TOO_LONG, Access, RequestGuard
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
 
 _PER_PAGE, _EXAMPLES, _REVIEWED = 100, 8, 200
 _STATIC = {
@@ -253,7 +250,7 @@ class ReviewPages:
         return JSONResponse(answer | self._progress())
 
 
-def make_app(pages: ReviewPages, more: Sequence[Route] = ()) -> "ASGIApp":
+def make_app(pages: ReviewPages, more: Sequence[Route] = ()) -> RequestGuard:
     """Return the application: the review and further routes, behind the guard."""
     handlers = dict.fromkeys((HTTPException, CanonError, Exception), _problem)
     app = Starlette(routes=[*pages.routes(), *more], exception_handlers={**handlers})

@@ -1,6 +1,7 @@
 """Who may use the server: the browser that opened its address, and pages of the server itself."""
 
 import secrets
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -125,6 +126,12 @@ class RequestGuard:
     def __init__(self, app: "ASGIApp", access: Access) -> None:
         self._app = app
         self._access = access
+        self._used_at = time.monotonic()
+
+    @property
+    def unused_s(self) -> float:
+        """The seconds since the last request, or since something of an answer was sent."""
+        return time.monotonic() - self._used_at
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Answer one request."""
@@ -136,7 +143,9 @@ class RequestGuard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-            await send(message)
+            await send(message)  # waits for the browser, which reads nothing while audio is paused
+            self._used_at = time.monotonic()
 
+        self._used_at = time.monotonic()
         refusal = self._access.refusal(scope["method"], scope["path"], Headers(scope=scope))
         await (refusal or self._app)(scope, receive, send_with_headers)

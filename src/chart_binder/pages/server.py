@@ -3,7 +3,6 @@
 import asyncio
 import signal
 import socket
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -17,12 +16,10 @@ from chart_binder.jobs.review_index import ReviewIndex
 from chart_binder.jobs.review_session import ReviewSession
 from chart_binder.pages.app import ReviewPages, make_app
 from chart_binder.pages.library import library_routes
-from chart_binder.pages.security import Access
+from chart_binder.pages.security import Access, RequestGuard
 from chart_binder.wiring import record_lookups
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
     from chart_binder.store import Store
 
 LOOPBACK = "127.0.0.1"
@@ -48,7 +45,7 @@ def serve_review(
     with _listening(port) as listener:
         access = Access(listener.getsockname()[1])
         session = ReviewSession(store, config, record_lookups(config))
-        app = _Counted(make_app(ReviewPages(session, index, access), library_routes(store)))
+        app = make_app(ReviewPages(session, index, access), library_routes(store))
         settings = ServerConfig(
             app, log_config=None, log_level="error", access_log=False, lifespan="off", ws="none",
             http="h11", server_header=False, proxy_headers=False,
@@ -72,36 +69,13 @@ def _listening(port: int) -> Iterator[socket.socket]:
         yield listener
 
 
-class _Counted:
-    """An application that knows when it was last used."""
-
-    def __init__(self, app: "ASGIApp") -> None:
-        self._app = app
-        self._used_at = time.monotonic()
-
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        """Answer one request."""
-
-        async def send_and_note(message: "Message") -> None:
-            await send(message)  # waits for the browser, which reads nothing while audio is paused
-            self._used_at = time.monotonic()
-
-        self._used_at = time.monotonic()
-        await self._app(scope, receive, send_and_note)
-
-    @property
-    def unused_s(self) -> float:
-        """The seconds since the last request, or since something of an answer was sent."""
-        return time.monotonic() - self._used_at
-
-
 class _Server(Server):
     """A server that says when it answers, and ends by a signal or when nobody uses it."""
 
     def __init__(
         self,
         settings: ServerConfig,
-        app: _Counted,
+        app: RequestGuard,
         session: ReviewSession,
         announce: Callable[[], None],
         idle_s: float | None,
