@@ -541,12 +541,13 @@ def test_a_last_word_that_is_no_answer_ends_the_run(reply: str, dialect: Dialect
     assert (ending.iterations, bool(ending.problem)) == (2, True)
 
 
-@pytest.mark.parametrize("dialect", [Classic(), Pause(), Xml(), Lines()])
-@pytest.mark.parametrize("reply", ['{\n"a": {"b": "}"}\n}\n', ' ```json\n{"a": 5}\n``` '])
+@pytest.mark.parametrize("dialect", [Classic(), Pause(), Xml()])
+@pytest.mark.parametrize("reply", ['{\n"a": {"b": "}"}\n}', '```json\n{"a": 5}\n```'])
 def test_a_bare_object_is_an_answer_to_a_request_for_one(reply: str, dialect: Dialect) -> None:
-    ending, _, _ = play("hm", reply, limits=Limits(2), final_request=ALONE, dialect=dialect)
-    assert ending.answer is not None
-    assert ending.answer.strip() == reply.strip()
+    ending, _, _ = play(
+        "hm", reply, limits=Limits(2), final_request=ALONE, dialect=dialect, answer_keys=("a",)
+    )
+    assert ending.answer == reply.strip("`json\n")
 
 
 def test_what_code_looks_up_stands_below_the_opening_and_costs_no_turn() -> None:

@@ -16,7 +16,7 @@ from chart_binder import plugins
 from chart_binder.llm.answer import ANSWER_KEYS
 from chart_binder.react.dialect import Classic, Dialect, ExactForm, read_step
 from chart_binder.react.parsing.advice import DialectRules, Wording
-from chart_binder.react.parsing.answers import read_answer_object, whole_answer
+from chart_binder.react.parsing.answers import read_answer_object
 from chart_binder.react.parsing.labels import find_labels, label_at
 from chart_binder.react.parsing.lenient_json import LenientJSONError
 from chart_binder.react.parsing.steps import read_reply
@@ -175,13 +175,8 @@ OTHER = '{"crg_mbid": "C2", "confidence": 0.9}'
 
 
 class AnswerRow(msgspec.Struct, forbid_unknown_fields=True):
-    """Words around an answer, which is always C1's, or the problem that there is none.
+    """Words around an answer, which is always C1's, or the problem that there is none."""
 
-    `reader` says who reads them: `object` finds the object of an answer, `whole` takes a whole
-    reply where the answer alone was asked for.
-    """
-
-    reader: str
     text: str
     problem: str = ""
 
@@ -195,16 +190,12 @@ ANSWER_ROWS = [
 
 @pytest.mark.parametrize("row", ANSWER_ROWS, ids=lambda row: row.text)
 def test_an_answer_is_the_models_own_one_object_among_any_prose(row: AnswerRow) -> None:
-    meant = {"crg_mbid": "C1", "confidence": 0.9}
-    words = row.text if row.reader == "object" else whole_answer(row.text)
-    if row.reader == "whole":
-        assert (words is None) is bool(row.problem)
-        assert isinstance(Classic().parse(row.text), Unreadable) or row.problem
-    if words is not None and row.problem:
+    if row.problem:
         with pytest.raises(LenientJSONError, match=row.problem):
-            read_answer_object(words, "crg_mbid")
-    elif words is not None:
-        assert read_answer_object(words, "crg_mbid")[0] == meant
+            read_answer_object(row.text, "crg_mbid")
+    else:
+        meant = {"crg_mbid": "C1", "confidence": 0.9}
+        assert read_answer_object(row.text, "crg_mbid")[0] == meant
 
 
 # Answers in words, as `run` takes them: the words exactly, or a part of the advice.

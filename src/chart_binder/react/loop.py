@@ -22,7 +22,6 @@ from chart_binder.react.conversation import (
     ask,
 )
 from chart_binder.react.dialect import Dialect, is_same_step, read_step
-from chart_binder.react.parsing.answers import whole_answer
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
 from chart_binder.react.sanitize import LOOKED_UP, bounded
 from chart_binder.react.steps import FinalAnswer, Step, ToolCall, Unreadable
@@ -98,7 +97,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class FinalRequest:
-    """A request for the answer alone, with the JSON schema of the answer."""
+    """A request for the answer alone, with the JSON schema of the answer.
+
+    An answer without its label needs `Task.answer_keys`.
+    """
 
     request: str
     schema: Mapping[str, object]
@@ -379,7 +381,7 @@ class _Conversation(Generic[T]):
         reply_estimate = self.context.estimate.tokens([Message("assistant", reply.content)])
         self.budget.record(reply, prompt_estimate, reply_estimate)
         self.on_event(ReplyEvent.of(reply, self.turn))
-        step = read_step(self.dialect, reply.content, () if schema else self.task.answer_keys)
+        step = read_step(self.dialect, reply.content, self.task.answer_keys)
         return reply, _unless_cut_off(step, reply, self.dialect)
 
     def take_turn(self) -> Ending[T] | None:
@@ -433,7 +435,7 @@ class _Conversation(Generic[T]):
         if self.turn:
             self.context.close(final_request.request)
         reply, step = self.ask(final_request.schema)
-        answer = step.answer if isinstance(step, FinalAnswer) else whole_answer(reply.content)
+        answer = step.answer if isinstance(step, FinalAnswer) else None
         kind = "malformed" if answer is None else "finish"
         self.on_event(StepEvent(kind, self.turn, notes=(*step.notes, "asked for the answer alone")))
         try:

@@ -8,19 +8,17 @@ from typing import Final, TypeAlias
 
 from chart_binder.react.parsing.advice import NO_DIALECT
 from chart_binder.react.parsing.attribution import (
-    contains_foreign_words,
     is_own_answer,
     is_withdrawn,
     without_thought,
 )
-from chart_binder.react.parsing.labels import Directive, fold, pattern
+from chart_binder.react.parsing.labels import Directive, fold
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
     find_objects,
     read_strictly,
 )
 from chart_binder.react.parsing.lexer import visible_text
-from chart_binder.react.parsing.steps import LocatedStep, first_step
 from chart_binder.react.parsing.turns import ASKING, find_turn
 from chart_binder.react.steps import FinalAnswer
 
@@ -89,26 +87,6 @@ def _answers(text: str, key: str) -> Iterator[Answer]:
 
 
 # Replies that are only an answer.
-
-
-def whole_answer(reply: str) -> str | None:
-    """Return the answer in a reply to a request for the answer alone, without a label, or None."""
-    visible = visible_text(reply)
-    turn = find_turn(visible.text, NO_DIALECT)
-    outcome = first_step(turn)
-    step = outcome.step if isinstance(outcome, LocatedStep) else None
-    if isinstance(step, FinalAnswer) and not visible.is_undivided:
-        return step.answer
-    is_broken_off = visible.is_unclosed or turn.notes or turn.rejections - {"unlabelled", "shown"}
-    if outcome or is_broken_off or turn.ended_by or ASKING.search(turn.text):
-        return None
-    try:
-        read_answer_object(turn.text)
-    except LenientJSONError:
-        return None
-    text_before = turn.text.partition("{")[0]
-    is_foreign = pattern("observed_key").search(turn.text) or contains_foreign_words(text_before)
-    return None if is_foreign or pattern("amid").search(text_before[-400:]) else turn.text.strip()
 
 
 _THOUGHT_TAGS: Final = frozenset({"thought", "thoughts"})
