@@ -326,7 +326,7 @@ def find_tool(text: str, names: Collection[str]) -> str | None:
     to find the date`). A name does not match if it is merely similar, goes on
     (`web_search.images`), is denied (`not web_search`) or stands beside another name.
     """
-    name = clean_name(text)
+    name = clean_name(text).replace("`", "")
     if exact := same_name(name, names) or same_name(_SUFFIX.sub("", name), names):
         return exact
     words = [*_WORD.finditer(name)] if len(name) <= _MAX_NAME_CHARS else []

@@ -231,9 +231,6 @@ def read_action(words: str, input_text: str | None) -> ParsedStep | None:
         return _object_action(text)
     if is_no_tool(name):
         return None
-    tool_names = _TOOL_IN_WORDS.findall(name) if " " in name else ()
-    if len(tool_names) == 1 and not re.search(r"\bno[tr]?\b|n['’]t\b", name):
-        name = tool_names[0]
     stripped = words_after.lstrip(" \t,;|")
     if label := pattern("input_label").match(stripped):
         input_text, words_after = input_text or stripped[label.end() :], ""
