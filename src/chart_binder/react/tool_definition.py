@@ -5,7 +5,6 @@ Our own code does this, because it reports all defects at once and does not impo
 
 import dataclasses
 import inspect
-import json
 import re
 import types
 import typing
@@ -166,14 +165,6 @@ def _clauses(error: ValueError) -> Iterable[str]:
     if not callable(details):
         return [str(error).replace("`$.", "`")]
     return [f"{detail['msg']} - at `{'.'.join(map(str, detail['loc']))}`" for detail in details()]
-
-
-def require_finite(*values: object) -> None:
-    """Raise `ArgumentsError` for an infinite number or NaN, which JSON cannot express."""
-    try:
-        json.dumps(values, allow_nan=False, default=str)
-    except ValueError as error:
-        raise ArgumentsError("a number must be finite") from error
 
 
 def is_model(kind: object) -> bool:

@@ -26,7 +26,6 @@ from chart_binder.react.tool_definition import (
     ArgumentModel,
     ToolDefectError,
     define_tool,
-    require_finite,
 )
 
 T = TypeVar("T")
@@ -100,7 +99,6 @@ class Tool:
             bound = bind(arguments, self.arguments.schema, self.arguments.model_parameter)
             value = self.arguments.build(bound.values)
             plain = self.arguments.to_json(value)
-            require_finite(bound.values, {name: plain.get(name) for name in bound.values})
             return BoundCall(self, plain, self.arguments.keywords(value), bound.notes)
         except (ArgumentsError, UnicodeEncodeError) as error:
             takes = _object_form(self.arguments.schema)
