@@ -267,9 +267,9 @@ def read_members(text: str) -> Mapping[str, object] | None:
         return None
 
 
-def members_end(text: str, at: int, limit: int) -> int:
-    """Return where the lines that `read_members` reads end; `at` if there are none."""
-    return max((line.end() for line in _lines_with_members(text[at:limit])), default=0) + at
+def members_end(text: str) -> int:
+    """Return where the lines that `read_members` reads end; 0 if there are none."""
+    return max((line.end() for line in _lines_with_members(text)), default=0)
 
 
 def _lines_with_members(text: str) -> Iterator[re.Match[str]]:

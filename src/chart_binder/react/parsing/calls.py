@@ -261,7 +261,7 @@ def _call_arguments(name: str, words_after: str, input_text: str | None) -> Pars
     is_colon = words_after[:1] in (":", "：")
     line, _, below = words_after[is_colon:].partition("\n")
     if not line.strip(" \t,;|-"):
-        members = read_members(below[: members_end(below, 0, len(below))].rstrip("\n"))
+        members = read_members(below[: members_end(below)].rstrip("\n"))
         if members:
             return members, ()
     words = words_after[is_colon:].lstrip(" \t\n,;|-").rstrip()
@@ -378,7 +378,7 @@ def read_bracketed(text: str) -> ParsedArguments:
 
 
 def _unquoted_arguments(text: str, *, is_fenced: bool) -> ParsedArguments:
-    end = len(text) if is_fenced else members_end(text, 0, len(text))
+    end = len(text) if is_fenced else members_end(text)
     words = text[:end].strip() or text.partition("\n")[0].strip()
     words = without_closing_tags(words)
     words = words.strip(_EMPHASIS) if words.endswith(("`", "**")) else words
