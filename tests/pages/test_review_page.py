@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from chart_binder.jobs.review_words import page_text
-from chart_binder.store import network_disk
 from integration.conftest import REPOSITORY, Canon, Start, in_store
 from integration.services import ALBUM, SINGLE, asking, file_of, open_bundles
 from pages.conftest import Page, Serve, eventually
@@ -401,30 +400,6 @@ def test_without_the_extra_the_error_says_what_to_install(
     done = cold_start("review", "--web", "--no-open", PYTHONPATH=str(hidden))
     assert done.returncode == 1
     assert "[web]'` installs it" in " ".join(done.stderr.decode().split())
-
-
-MOUNTS = (
-    "22 1 8:1 / / rw shared:1 - ext4 /dev/sda1 rw\n"
-    "30 22 0:40 / /mnt/music\\040store rw - nfs4 nas:/music rw\n"
-    "31 22 0:41 / /mnt/share rw shared:9 master:1 - cifs //nas/share rw\n"
-    "32 22 0:42 / /mnt/share/inner rw - xfs /dev/sdb rw\n"
-    "33 22 0:43 / /mnt/ssh rw - fuse.sshfs host: rw\n"
-)
-
-
-@pytest.mark.parametrize(("url", "kind"), [
-    ("sqlite:////mnt/music store/canon.db", "nfs4"), ("sqlite:////mnt/share/a/b.db", "cifs"),
-    ("sqlite:////mnt/music%20store/canon.db", "nfs4"),
-    ("sqlite:////mnt/ssh/x.db?timeout=5", "fuse.sshfs"), ("sqlite:////mnt/share/inner/x.db", None),
-    ("sqlite:////home/me/canon.db", None), ("postgresql://nas/canon", None), ("nonsense", None),
-])  # fmt: skip
-def test_a_store_on_a_network_disk_is_recognised(
-    tmp_path: Path, url: str, kind: str | None
-) -> None:
-    mounts = tmp_path / "mountinfo"
-    mounts.write_text(MOUNTS)
-    assert network_disk(url, mounts) == kind
-    assert network_disk(url, tmp_path / "absent") is None
 
 
 def test_ci_installs_the_browser() -> None:

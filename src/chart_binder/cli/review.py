@@ -34,8 +34,7 @@ from chart_binder.jobs.review import (
     unwritten_files,
 )
 from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
-from chart_binder.store import network_disk
-from chart_binder.wiring import record_lookups, store_url
+from chart_binder.wiring import record_lookups
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
@@ -431,7 +430,6 @@ def serve_page(
         raise CanonError(f"the review page is not installed ({error}): {advice}") from error
     from chart_binder.jobs.review_index import ReviewIndex
 
-    _refuse_network_disk(store_url(session.config))
     queue_paths = [*map(Path, paths)]
 
     def announce(address: str) -> None:
@@ -448,12 +446,3 @@ def serve_page(
         )
         nothing = is_queue_empty(store, store.overrides.all(), states, queue_paths)
     return 0 if nothing else 3
-
-
-def _refuse_network_disk(url: str) -> None:
-    if kind := network_disk(url):
-        raise CanonError(
-            f"the store {url.partition('///')[2]!r} is on a network disk ({kind}), where two"
-            " programs can damage it: put it on a disk of this machine, or into PostgreSQL"
-            " (store.url)"
-        )
