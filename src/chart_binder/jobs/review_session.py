@@ -76,38 +76,34 @@ class VerdictDesk:
 
     def give(self, case: ReviewCase, verdict: PersonVerdict) -> tuple[str, VerdictResult]:
         """Save a verdict; return it in words, and its effect. Raises `CanonError`."""
-        ways: Mapping[VerdictAction, Callable[..., tuple[str, VerdictResult]]] = {
-            VerdictAction.ACCEPT: self._accept,
-            VerdictAction.CHOOSE: self._choose,
-            VerdictAction.THERE: self._choose,
-            VerdictAction.DATE: self._date,
-            VerdictAction.SAME: self._same,
-            VerdictAction.REJECT: self._reject,
-            VerdictAction.NOT_THIS: self._not_this,
-            VerdictAction.KEEP: self._keep,
-        }
-        return ways[verdict.action](case, verdict)
-
-    def _accept(self, case: ReviewCase, verdict: PersonVerdict) -> tuple[str, VerdictResult]:
-        if case.proposal is None:
-            raise CanonError("nothing is proposed: press the number of the candidate that is right")
-        return "accepted", self._saver(verdict).accept(case, verdict.reason, verdict.recording)
+        saver = self._saver(verdict)
+        match verdict.action:
+            case VerdictAction.ACCEPT:
+                if case.proposal is None:
+                    problem = "nothing is proposed: press the number of the candidate that is right"
+                    raise CanonError(problem)
+                return "accepted", saver.accept(case, verdict.reason, verdict.recording)
+            case VerdictAction.KEEP:
+                return "kept out of the queue", saver.keep(case, verdict.reason)
+            case VerdictAction.REJECT | VerdictAction.NOT_THIS:
+                return self._reject(case, verdict)
+            case VerdictAction.DATE:
+                require_evidence(case)
+                date = read_first_date(verdict.text, now_utc())
+                return f"{date} is right", self._save(case, PersonChoice(first_date=date), verdict)
+            case VerdictAction.SAME:
+                return self._same(case, verdict)
+        return self._choose(case, verdict)
 
     def _saver(self, verdict: PersonVerdict) -> VerdictSaver:
         return VerdictSaver(self.store, self.rules, replaces=verdict.replaces)
 
-    def _keep(self, case: ReviewCase, verdict: PersonVerdict) -> tuple[str, VerdictResult]:
-        return "kept out of the queue", self._saver(verdict).keep(case, verdict.reason)
-
-    def _not_this(self, case: ReviewCase, verdict: PersonVerdict) -> tuple[str, VerdictResult]:
-        """Keep a file out of the queue, and unwritten, until its tags name another recording."""
-        require_candidates(case)
-        reason = verdict.reason or "the file is not this recording"
-        result = self._saver(verdict).reject(case, reason)
-        return "not this recording: correct its tags", result
-
     def _reject(self, case: ReviewCase, verdict: PersonVerdict) -> tuple[str, VerdictResult]:
         require_candidates(case)
+        if verdict.action is VerdictAction.NOT_THIS:
+            reason = verdict.reason or "the file is not this recording"
+            result = self._saver(verdict).reject(case, reason)
+            return "not this recording: correct its tags", result
         if not verdict.reason:
             raise CanonError("say in a few words what is wrong")
         if verdict.text:
@@ -129,11 +125,6 @@ class VerdictDesk:
         is_there = verdict.action is VerdictAction.THERE
         words = f"it came out on {label}" if is_there else f"{label} is right"
         return words, self._save(case, PersonChoice(crg, rr), verdict)
-
-    def _date(self, case: ReviewCase, verdict: PersonVerdict) -> tuple[str, VerdictResult]:
-        require_evidence(case)
-        date = read_first_date(verdict.text, now_utc())
-        return f"{date} is right", self._save(case, PersonChoice(first_date=date), verdict)
 
     def _same(self, case: ReviewCase, verdict: PersonVerdict) -> tuple[str, VerdictResult]:
         require_evidence(case)
