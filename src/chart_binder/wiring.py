@@ -45,8 +45,7 @@ from chart_binder.store import open_store, read_overrides
 if TYPE_CHECKING:
     from chart_binder.domain.evidence import Link, RecordingCandidate
     from chart_binder.domain.tags import WholeRelease
-    from chart_binder.jobs.choices import Lookups
-    from chart_binder.jobs.named_records import NamedRecord, SongTitles
+    from chart_binder.jobs.named_records import Lookups, NamedRecord, SongTitles
     from chart_binder.jobs.write import ReleaseLookup
     from chart_binder.musicbrainz.client import Client
     from chart_binder.musicbrainz.source import Source
@@ -334,7 +333,7 @@ def current_id(config: Config, kind: EntityKind, mbid: str, since: float = 0.0) 
 
 def record_lookups(config: Config) -> "Lookups":
     """Return how the records that a person names are looked up."""
-    from chart_binder.jobs.choices import Lookups  # needed only for what a person names
+    from chart_binder.jobs.named_records import Lookups  # needed only for what a person names
 
     return Lookups(
         partial(current_id, config),

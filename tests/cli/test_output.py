@@ -17,8 +17,8 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
 from chart_binder.errors import UsageError
-from chart_binder.jobs.choices import read_mbid
 from chart_binder.jobs.decision import Decision, State
+from chart_binder.jobs.named_records import read_mbid
 from chart_binder.jobs.overrides import OverrideEffect
 from chart_binder.jobs.pipeline import Pipeline, decide_bundle
 from chart_binder.jobs.review import ReviewCase

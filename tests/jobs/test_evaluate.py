@@ -21,11 +21,13 @@ from chart_binder.jobs.evaluate import (
     GoldenCase,
     Grade,
     InvalidLine,
+    ListedYear,
+    compare_years,
     evaluate,
     read_golden,
+    read_years,
 )
 from chart_binder.jobs.pipeline import Pipeline
-from chart_binder.jobs.year_list import ListedYear, compare_years, read_years
 from rules.making import document, record, recording, various
 
 BUNDLE = document(

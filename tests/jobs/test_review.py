@@ -15,7 +15,8 @@ from chart_binder.domain.records import local_time
 from chart_binder.domain.verdict import SaidBy
 from chart_binder.errors import CanonError
 from chart_binder.jobs.decision import Case, Decision, State
-from chart_binder.jobs.overrides import PersonChoice, VerdictSaver
+from chart_binder.jobs.named_records import PersonChoice
+from chart_binder.jobs.overrides import VerdictSaver
 from chart_binder.jobs.pipeline import (
     OverrideLookup,
     Pipeline,

@@ -12,8 +12,7 @@ from chart_binder.domain.records import now_utc
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import EntityKind, RecordingId
 from chart_binder.errors import CanonError, StoreError
-from chart_binder.jobs.choices import Lookups
-from chart_binder.jobs.named_records import NamedRecord
+from chart_binder.jobs.named_records import Lookups, NamedRecord
 from chart_binder.jobs.overrides import ContradictionError, SeveralRecordingsError
 from chart_binder.jobs.review import QUEUED
 from chart_binder.jobs.review_index import ReviewIndex

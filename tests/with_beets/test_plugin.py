@@ -166,7 +166,8 @@ class TestCommand(Canon):
         )
         assert "Song 9" not in self.run_with_output("canon", "review", "title:=Song 10")
         from chart_binder.config import RulesConfig
-        from chart_binder.jobs.overrides import PersonChoice, VerdictSaver
+        from chart_binder.jobs.named_records import PersonChoice
+        from chart_binder.jobs.overrides import VerdictSaver
         from chart_binder.jobs.review import find_case
 
         with open_store(self.store) as store:

@@ -15,7 +15,7 @@ from chart_binder.cli.progress import Progress
 from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, UsageError, counted
 from chart_binder.files import path_text, read_file, read_lines
-from chart_binder.jobs import evaluate, year_list
+from chart_binder.jobs import evaluate
 from chart_binder.jobs.batch.report import BatchTally
 from chart_binder.jobs.decision import Case, FileOutcome
 from chart_binder.jobs.pipeline import Pipeline, decide_bundle
@@ -80,7 +80,7 @@ def _pipeline(session: options.Session, *, adjudicate: bool) -> Pipeline:
 
 
 def _compare_years(session: options.Session, dates: str, pipeline: Pipeline) -> int:
-    rows = list(year_list.read_years(read_file(dates), path_text(dates)))
+    rows = list(evaluate.read_years(read_file(dates), path_text(dates)))
     with (
         session.open_store() as store,
         Progress(total=len(rows), noun="rows", is_quiet=session.quiet) as bar,
@@ -92,12 +92,12 @@ def _compare_years(session: options.Session, dates: str, pipeline: Pipeline) -> 
             bar.show(tally)
 
         gather = musicbrainz_evidence(session.config, store).by_tags
-        report = year_list.compare_years(rows, gather, pipeline, worst=_WORST, on_row=count)
+        report = evaluate.compare_years(rows, gather, pipeline, worst=_WORST, on_row=count)
     session.show(report, _year_lines(report))
     return report.status
 
 
-def _year_lines(report: year_list.YearReport) -> Iterator[str]:
+def _year_lines(report: evaluate.YearReport) -> Iterator[str]:
     lines = counted(len(report.ill_formed), "ill-formed line")
     ill_formed = f", and {lines}" if report.ill_formed else ""
     yield from output.labelled("rows", f"{report.rows}{ill_formed}")
@@ -125,13 +125,13 @@ def _year_lines(report: year_list.YearReport) -> Iterator[str]:
     yield from _ill_formed_lines(report.ill_formed)
 
 
-def _off_lines(compared: year_list.ComparedYear) -> Iterator[str]:
+def _off_lines(compared: evaluate.ComparedYear) -> Iterator[str]:
     release = first_release_text(compared.first_release) if compared.first_release else "never"
     text = f"{_name(compared.row)}: {compared.row.year} in the list, first released {release}"
     return output.wrap(text, f"{compared.off:+5d}  ")
 
 
-def _name(row: year_list.ListedYear) -> str:
+def _name(row: evaluate.ListedYear) -> str:
     return f"{row.artist} - {row.title} (line {row.line})"
 
 

@@ -388,7 +388,7 @@ def audio_files(path: str) -> "Iterator[AudioFile | UnreadablePath]":
 
 def read_path_or_mbid(text: str) -> str | Path:
     """Return the path of a file that exists, else the id of a recording. Raises `UsageError`."""
-    from chart_binder.jobs.choices import read_mbid
+    from chart_binder.jobs.named_records import read_mbid
 
     path = Path(text)
     if path.exists():

@@ -22,14 +22,14 @@ from chart_binder.domain.vocabulary import MBID, RecordingId, bare_id, minutes
 from chart_binder.errors import CanonError, LookupFailedError, NothingFoundError, UsageError
 from chart_binder.files import path_text
 from chart_binder.jobs import named_records, overrides
-from chart_binder.jobs.choices import (
+from chart_binder.jobs.named_records import (
     FORCE_HINT,
     Confirm,
+    NamedRecord,
     date_of_new_group,
     name_records,
     read_mbid,
 )
-from chart_binder.jobs.named_records import NamedRecord
 from chart_binder.jobs.pipeline import override_for
 from chart_binder.jobs.stored_decisions import stored_bundle
 from chart_binder.jobs.wording import musicbrainz_page
@@ -171,7 +171,7 @@ def set_override(
         session, options.read_path_or_mbid(name), asks=True, force=force
     )
     recording = subject.recording or _recording_of(subject, name)
-    choice = overrides.PersonChoice(crg, rr, recording_mbid=recording, **answers)
+    choice = named_records.PersonChoice(crg, rr, recording_mbid=recording, **answers)
     record, notes = _override_for(session, subject.bundle, choice, reason, yes=yes, force=force)
     has_to_decide = _save(session, subject, record, notes, is_dry=is_dry)
     if Path(name).exists() and not is_dry:
@@ -181,7 +181,7 @@ def set_override(
 def _override_for(
     session: options.Session,
     bundle: EvidenceBundle | None,
-    choice: overrides.PersonChoice,
+    choice: named_records.PersonChoice,
     reason: str,
     *,
     yes: bool,

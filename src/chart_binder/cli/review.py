@@ -16,9 +16,15 @@ from chart_binder.cli.review_walk import Walk
 from chart_binder.cli.run_events import event_lines
 from chart_binder.errors import CanonError, UsageError, counted, how_to_install
 from chart_binder.files import path_text
-from chart_binder.jobs.choices import Lookups, name_records, read_label, read_record
 from chart_binder.jobs.decision import State, read_states
-from chart_binder.jobs.overrides import PersonChoice, VerdictResult, VerdictSaver
+from chart_binder.jobs.named_records import (
+    Lookups,
+    PersonChoice,
+    name_records,
+    read_label,
+    read_record,
+)
+from chart_binder.jobs.overrides import VerdictResult, VerdictSaver
 from chart_binder.jobs.pipeline import override_for
 from chart_binder.jobs.review import (
     QUEUED,

@@ -22,10 +22,10 @@ from chart_binder.domain.records import (
     now_utc,
 )
 from chart_binder.domain.verdict import BY_PERSON, OverrideRecord
-from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
+from chart_binder.domain.vocabulary import MBID, RecordingId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.jobs.decision import State, advice_for
-from chart_binder.jobs.named_records import release_ids, require_same_group
+from chart_binder.jobs.named_records import PersonChoice, release_ids, require_same_group
 from chart_binder.jobs.pipeline import is_to_decide_again, override_for
 from chart_binder.jobs.review import (
     ReviewCase,
@@ -51,28 +51,6 @@ STATED = "said in review"
 _DEFAULT_REASONS = (ACCEPTED, CHOSEN, STATED)
 """The reasons of overrides for which the person gave none."""
 _NO_MBID = "{}{!r} is not a MusicBrainz id (a UUID)"
-
-
-class PersonChoice(msgspec.Struct, frozen=True):
-    """What a person states about a case; `recording_mbid` names the recording if several fit."""
-
-    crg_mbid: str | None = None
-    rr_mbid: str | None = None
-    first_date: str | None = None
-    same_as: str | None = None
-    recording_mbid: str | None = None
-
-    def override(self, recording: RecordingId, reason: str) -> OverrideRecord:
-        """Return the choice as an override of the recording, set now."""
-        return OverrideRecord(
-            recording,
-            ReleaseGroupId(bare_id(self.crg_mbid)) if self.crg_mbid else None,
-            ReleaseId(bare_id(self.rr_mbid)) if self.rr_mbid else None,
-            reason,
-            now_utc(),
-            self.first_date,
-            RecordingId(bare_id(self.same_as)) if self.same_as else None,
-        )
 
 
 class SeveralRecordingsError(CanonError):

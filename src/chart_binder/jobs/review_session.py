@@ -13,10 +13,18 @@ from chart_binder.config import Config, RulesConfig
 from chart_binder.domain.records import DecisionRecord, local_time, now_utc
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import CanonError, StoreError, counted
-from chart_binder.jobs.choices import Confirm, Lookups, name_records, read_mbid, read_record
 from chart_binder.jobs.decision import advice_for
-from chart_binder.jobs.named_records import NamedRecord, read_first_date
-from chart_binder.jobs.overrides import PersonChoice, VerdictResult, VerdictSaver
+from chart_binder.jobs.named_records import (
+    Confirm,
+    Lookups,
+    NamedRecord,
+    PersonChoice,
+    name_records,
+    read_first_date,
+    read_mbid,
+    read_record,
+)
+from chart_binder.jobs.overrides import VerdictResult, VerdictSaver
 from chart_binder.jobs.review import (
     ReviewCase,
     is_overridden,

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from chart_binder.config import Config
 from chart_binder.domain.verdict import Decided, Open, Verdict
 from chart_binder.domain.vocabulary import ReleaseGroupId
-from chart_binder.jobs.choices import FORCE_HINT
 from chart_binder.jobs.decision import State, advice_for
-from chart_binder.jobs.named_records import NAME_DATE
+from chart_binder.jobs.named_records import FORCE_HINT, NAME_DATE
 from chart_binder.jobs.overrides import DATE_HINT, DECIDE_AGAIN, RELEASE_HINT
 from chart_binder.jobs.review import ReviewCase, asked_briefly, missing_sources
 from chart_binder.jobs.wording import musicbrainz_page
