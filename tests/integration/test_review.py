@@ -271,7 +271,7 @@ def test_single_keys_walk_it(
             ("z", "no such key"),
             ("?", "\nr    reject: what is proposed is wrong"), ("m", "/release-group/"),
             ("p", "it played"), ("b", "this is the first"), ("u", "there is no verdict to undo"),
-            ("9", "no such candidate"), ("s", "--- 2 of 5"), ("t", "has no transcript"),
+            ("9", "no such candidate"), ("s", "--- 2 of 5"), ("t", "no run is stored"),
             ("2", "--- 3 of 5"),
         )  # fmt: skip
         assert (home / "played").read_text() == f"--quiet;{proposed};"

@@ -35,7 +35,6 @@ from chart_binder.jobs.review import (
     is_waiting,
     override_removed,
     queue_by_album,
-    read_case_transcript,
     review_queue,
     unwritten_files,
 )
@@ -43,6 +42,7 @@ from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
 from chart_binder.wiring import record_lookups
 
 if TYPE_CHECKING:
+    from chart_binder.react.transcript import AnyEvent
     from chart_binder.store import Store
 
 _LISTED, _LABELS_NAMED = 50, 6
@@ -225,7 +225,11 @@ def show(session: options.Session, name: str, transcript: bool) -> int:
     with session.open_store() as store:
         case = find_case(store, name)
         rules = case.present_verdict(session.config.rules)
-        events = read_case_transcript(store, case) if transcript else ()
+        events: Sequence[AnyEvent] = ()
+        if transcript:
+            from chart_binder.jobs.transcripts import stored_recording  # slow to import
+
+            events = stored_recording(store, [case.record], case.record.id).events
         override_records = session.overrides
         has_override = is_overridden(case, override_records)
         waits = is_waiting(store, case) and not has_override

@@ -34,7 +34,6 @@ from chart_binder.jobs.review import (
     is_waiting,
     override_removed,
     queue_by_album,
-    read_case_transcript,
     review_case,
     review_queue,
 )
@@ -435,7 +434,9 @@ class Walk:
         return _NextStep.FORWARD
 
     def _transcript(self, case: ReviewCase) -> _NextStep:
-        for event in read_case_transcript(self.store, case):
+        from chart_binder.jobs.transcripts import stored_recording  # slow to import
+
+        for event in stored_recording(self.store, [case.record], case.record.id).events:
             output.print_lines(event_lines(event))
         return self._legend(case)
 

@@ -50,9 +50,7 @@ from chart_binder.jobs.stored_decisions import (
 )
 from chart_binder.jobs.wording import release_name
 from chart_binder.jobs.write import TaggedFile, read_file_tags
-from chart_binder.llm.events import read_run
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.react.transcript import AnyEvent, TranscriptDefectError
 from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.decide import decide
 from chart_binder.rules.first_release import first_release
@@ -404,20 +402,6 @@ def override_removed(case: ReviewCase, overrides: Mapping[str, OverrideRecord]) 
     if case.bundle:
         return override_for(case.bundle, overrides, case.record) is None
     return RecordingId(case.record.recording_mbid or "") not in overrides
-
-
-def read_case_transcript(store: "Store", case: ReviewCase) -> tuple[AnyEvent, ...]:
-    """Return the events of the adjudicator's run. Raises `CanonError` if no run was recorded."""
-    name = case.record.transcript_id
-    transcript = store.transcripts.get(name) if name else None
-    if transcript is None:
-        raise CanonError(
-            f"{case.record.id} has no transcript: no model was asked, or it was not recorded"
-        )
-    try:
-        return tuple(read_run(transcript.document.splitlines(keepends=True)))
-    except TranscriptDefectError as error:
-        raise StoreError(f"the transcript {name} in the store is damaged: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
