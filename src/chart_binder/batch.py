@@ -53,7 +53,7 @@ from chart_binder.jobs.stored_decisions import (
     path_bytes,
 )
 from chart_binder.jobs.write import TagPlanner, WriteReport, WriteStatus
-from chart_binder.store import open_store
+from chart_binder.store import file_number, open_store
 from chart_binder.wiring import (
     musicbrainz_evidence,
     overrides,
@@ -314,11 +314,14 @@ def run_items(
     with open_store(store_url(config)) as store:
         versions = run_versions(config, run.id)
         refresh = _refresh(store, run, options, on_message)
-        setup = _setup(config, versions, options, refresh.since, read_tags)
+        can_read = reads_prose(config.llm)
+        setup = WorkerSetup(
+            config, versions, options, refresh.since, can_read=can_read, read_tags=read_tags
+        )
         worker = _worker(setup, store, options)
         resume = _resume_check(store, config, options, versions, refresh.runs, read_tags)
         years = YearQueue(config.batch.model_jobs, options.ask_seconds)
-        with open_executor(setup, worker, options) as executor:
+        with open_executor(setup, worker) as executor:
             tally = BatchTally()  # after the start of a cluster, which does not count
             batch = BatchRun(
                 executor=executor,
@@ -388,24 +391,11 @@ def _resume_check(
     )
 
 
-def _setup(
-    config: Config,
-    versions: RunVersions,
-    options: BatchOptions,
-    since: float = 0.0,
-    read_tags: TagReader | None = None,
-) -> "WorkerSetup":
-    """Return what a process needs for a run, with the result of the model's last exam."""
-    can_read, reader = reads_prose(config.llm), read_tags or tags_or_error
-    frozen, dry = options.frozen, options.dry_run
-    return WorkerSetup(config, versions, since, frozen, dry, reads_prose=can_read, read_tags=reader)
-
-
 def drift_check(store: "Store", config: Config) -> DriftCheck:
     """Return a comparison of decisions with those of a frozen, dry batch. Raises `CanonError`."""
     versions = run_versions(config, "")
     options = BatchOptions(frozen=True, dry_run=True)
-    worker = _setup(config, versions, options).worker(store)
+    worker = WorkerSetup(config, versions, options, can_read=reads_prose(config.llm)).worker(store)
     resume = _resume_check(store, config, options, versions)
     return DriftCheck(store, worker, resume, AdjudicationCache(store, versions.adjudicator))
 
@@ -519,30 +509,29 @@ def _result(run_id: str, batch: BatchRun, *, is_stopped: bool) -> BatchResult:
 class WorkerSetup:
     """What a process needs to work for a run; it is also sent to other machines.
 
-    Cached answers from before `since`, in seconds since the epoch, are not used. `is_frozen` uses
-    only stored evidence, `is_dry` records no transcripts. `file` is the device and inode of the
-    store's file. `reads_prose` is `wiring.reads_prose` on the machine that began the run.
+    Cached answers from before `since`, in seconds since the epoch, are not used. `file` is the
+    device and inode of the store's file, `can_read` is `wiring.reads_prose` on the machine that
+    began the run. `read_tags` returns the tags of files if these are not in the files.
     """
 
     config: Config = field(repr=False)  # it may hold a password, and Dask logs its calls
     versions: RunVersions
+    options: BatchOptions = field(default_factory=BatchOptions)
     since: float = 0.0
-    is_frozen: bool = False
-    is_dry: bool = False
     file: tuple[int, int] | None = None
-    reads_prose: bool = True
-    read_tags: TagReader = tags_or_error
+    can_read: bool = True
+    read_tags: TagReader | None = None
 
     def worker(self, store: "Store") -> Worker:
         """Return a worker with an open store. Raises `PluginError` and `ConfigError`."""
         config = self.config
-        record = None if self.is_dry else transcripts_folder()
+        record = None if self.options.dry_run else transcripts_folder()
         evidence: EvidenceSource = (
             StoredEvidence(store)
-            if self.is_frozen
-            else musicbrainz_evidence(config, store, self.since, self.read_tags)
+            if self.options.frozen
+            else musicbrainz_evidence(config, store, self.since, self.read_tags or tags_or_error)
         )
-        model = rules_and_model(config, record=record, can_read=self.reads_prose)
+        model = rules_and_model(config, record=record, can_read=self.can_read)
         return Worker(with_store(model, config, store, self.versions, evidence))
 
     def for_other_processes(self) -> "WorkerSetup":
@@ -551,7 +540,7 @@ class WorkerSetup:
         file = None
         if path := _store_file(url):
             url = f"{_SQLITE}{path.absolute()}" + url[len(_SQLITE) + len(str(path)) :]
-            file = _file_id(path)
+            file = file_number(path)
         store = self.config.store.model_copy(update={"url": url})
         config = self.config.model_copy(update={"store": store})
         return replace(self, config=config, file=file)
@@ -561,7 +550,7 @@ class WorkerSetup:
         """Open the store and yield a worker. Raises `CanonError`, also for another file."""
         url = store_url(self.config)
         path = _store_file(url)
-        if path and _file_id(path) != self.file:
+        if path and file_number(path) != self.file:
             raise StoreError(
                 f"the store {path} is a file of the machine that the run was started on:"
                 " workers on other machines need a store on PostgreSQL (store.url)"
@@ -574,22 +563,12 @@ def _store_file(url: str) -> Path | None:
     return Path(url.removeprefix(_SQLITE).partition("?")[0]) if url.startswith(_SQLITE) else None
 
 
-def _file_id(path: Path) -> tuple[int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
-
-
 @contextmanager
-def open_executor(
-    setup: WorkerSetup, worker: Worker, options: BatchOptions
-) -> Iterator[ThreadExecutor | DaskExecutor]:
+def open_executor(setup: WorkerSetup, worker: Worker) -> Iterator[ThreadExecutor | DaskExecutor]:
     """Yield the executor of tasks. Raises `PluginError` and `ClusterError`."""
-    jobs, model_jobs = options.jobs or setup.config.batch.jobs, setup.config.batch.model_jobs
-    scheduler = options.scheduler
-    if options.executor == Executor.THREADS:
+    jobs, model_jobs = setup.options.jobs or setup.config.batch.jobs, setup.config.batch.model_jobs
+    scheduler = setup.options.scheduler
+    if setup.options.executor == Executor.THREADS:
         yield ThreadExecutor(worker, jobs, model_jobs)
         return
     packed = PackedRun.of(setup.versions.run_id, setup.for_other_processes().open)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chart_binder.batch import WorkerSetup
+from chart_binder.batch import BatchOptions, WorkerSetup
 from chart_binder.config import Config, StoreConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import ClusterError, PluginError, StoreError, UsageError
@@ -257,7 +257,7 @@ def test_a_file_given_twice_is_answered_twice_until_recalled(
     twice = (Path("0/album/song.flac"), Path("0/../0/album/song.flac"), Path("0/album/song.flac"))
     config = Config(store=StoreConfig(url=f"sqlite:///{home / 'store.db'}"))
     with open_store(config.store.url) as store:
-        setup = WorkerSetup(config, RunVersions("twice", "rules"), is_frozen=True)
+        setup = WorkerSetup(config, RunVersions("twice", "rules"), BatchOptions(frozen=True))
         packed, here = PackedRun.of("twice", setup.for_other_processes().open), setup.worker(store)
         with (
             contextlib.chdir(home),
@@ -282,7 +282,7 @@ def test_a_worker_that_joins_a_run_that_is_to_stop_begins_nothing(tmp_path: Path
     config = Config(store=StoreConfig(url=f"sqlite:///{tmp_path / 'store.db'}"))
     with open_store(config.store.url):
         setup = WorkerSetup(
-            config, RunVersions("stopped", "rules"), is_frozen=True
+            config, RunVersions("stopped", "rules"), BatchOptions(frozen=True)
         ).for_other_processes()
         stop_run("stopped")
         gathered = gather_album(

@@ -32,7 +32,6 @@ from chart_binder.audio.save import (
 )
 from chart_binder.audio.tagset import TagChanges, TagSet, normalized
 from chart_binder.domain.records import WriteRecord, WriteState, new_id, now_utc
-from chart_binder.domain.tags import Fields
 from chart_binder.errors import AudioError, CanonError, StoreError
 from chart_binder.files import decode_json, quoted
 from chart_binder.jobs.stored_decisions import LazyRun, path_bytes, path_from_bytes
@@ -68,14 +67,9 @@ class ChangedKey(FieldChange, frozen=True, omit_defaults=True):
     before: Texts | None = None
 
 
-def field_changes(
-    old: TagSet, new: TagSet, fields: tuple[Fields, Fields] | None = None
-) -> tuple[FieldChange, ...]:
-    """Return the fields that differ, in the order of `FIELDS`, then other keys that differ.
-
-    `fields` are the fields of both, if the caller has read them already.
-    """
-    before, after = (all_fields(old), all_fields(new)) if fields is None else fields
+def field_changes(old: TagSet, new: TagSet) -> tuple[FieldChange, ...]:
+    """Return the fields that differ, in the order of `FIELDS`, then other keys that differ."""
+    before, after = all_fields(old), all_fields(new)
     changed = tuple(
         FieldChange(row.name, before.get(row.name, ()), after.get(row.name, ()))
         for row in FIELDS

@@ -47,10 +47,10 @@ from chart_binder.jobs.stored_decisions import (
     NO_RUN,
     LazyRun,
     RunVersions,
-    current_decision,
     earlier_decision,
     file_status,
     is_to_be_stored,
+    path_bytes,
     read_decision,
     stored_case,
 )
@@ -165,7 +165,7 @@ def explain_file(pipeline: Pipeline, path: Path, store: "Store") -> FileCase:
         question = None if is_open else year_question(pipeline, case)
         if not (is_open or question):
             return case
-        record = current_decision(store, path)
+        record = store.decisions.latest(path_bytes(path))
         is_same = record is not None and record.evidence_hash == case.decision.evidence_hash
         answer = read_decision(record).model_answer if record and is_same else None
         if answer and question:  # older rules may have asked about the group instead

@@ -326,11 +326,6 @@ def stored_artifact(record: DecisionRecord) -> Artifact | None:
         raise DamagedRecordError(problem) from error
 
 
-def current_decision(store: "Store", path: Path) -> DecisionRecord | None:
-    """Return the newest decision on a file. Raises `StoreError`."""
-    return store.decisions.latest(path_bytes(path))
-
-
 def current_decisions(
     store: "Store", paths: Sequence[bytes]
 ) -> Sequence[DecisionRecord | UnreadDecision | None]:

@@ -321,7 +321,7 @@ class TagPlanner:
             draft=draft,
             policy=self.options.policy,
             edit=edit,
-            changes=journal.field_changes(tags, new, (before, after)),
+            changes=journal.field_changes(tags, new),
             is_changed=new != tags,
             after=after,
             notes=(*draft.notes, *result.notes),

@@ -53,8 +53,6 @@ if TYPE_CHECKING:
 
 _MAX_PLANNED = 2_000
 """The number of files that are planned together; their evidence is in memory."""
-_MAX_READ = 100
-"""The number of files whose records are read from the store together."""
 
 _NOT_WHOLE = (
     "skipped because --whole-albums dates all tracks or none, and {undated} of {tracks} cannot be"
@@ -135,11 +133,10 @@ def plan_album(
     planner: TagPlanner, album: AlbumToWrite, unsaved: Mapping[Path, StoredDecision] | None = None
 ) -> Sequence[PlanOrReport]:
     """Plan the files of an album by stored decisions, or by `unsaved` ones. Raises `StoreError`."""
-    drafts: list[_DraftOrReport] = []
-    for start in range(0, len(album.files), _MAX_READ):
-        files = album.files[start : start + _MAX_READ]
-        stored = RecordsOfFiles(planner.store, [file.path for file in files], unsaved or {})
-        drafts += [_or_report(file, partial(planner.draft, file, stored)) for file in files]
+    stored = RecordsOfFiles(planner.store, [file.path for file in album.files], unsaved or {})
+    drafts: list[_DraftOrReport] = [
+        _or_report(file, partial(planner.draft, file, stored)) for file in album.files
+    ]
     match planner.options.policy:
         case tag_policies.Policy.DATES:
             return _plan_dates(planner, album, drafts)

@@ -23,6 +23,7 @@ from chart_binder.errors import DamagedRecordError, StoreError, how_to_install, 
 from chart_binder.files import convert_json
 from chart_binder.store import (
     VERSION,
+    file_number,
     first_line,
     is_read_only,
     reading_uri,
@@ -308,19 +309,10 @@ def _begin(connection: sa.Connection) -> None:
     # whatever the timeout (SQLITE_BUSY_SNAPSHOT). A transaction that begins as a writer waits.
     statement = connection.get_execution_options().get("canon_begin")
     if statement and (path := connection.engine.url.database):
-        number = _file_number(path)
+        number = file_number(path)
         if number is None or connection.info.setdefault("file", number) != number:
             raise StoreError(f"the store {path!r} was moved or deleted: start canon again")
     connection.exec_driver_sql(statement or "BEGIN")
-
-
-def _file_number(path: str) -> tuple[int, int] | None:
-    """Return by what the system knows a file, or None if there is none: SQLite does not look."""
-    try:
-        status = Path(path).stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 _MEANING = {

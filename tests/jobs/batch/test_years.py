@@ -21,8 +21,8 @@ from chart_binder.jobs.gather import EvidenceLookup
 from chart_binder.jobs.pipeline import Pipeline, decide_by_rules
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
-    current_decision,
     earlier_decision,
+    path_bytes,
     read_decision,
     rules_version,
     stored_case,
@@ -117,7 +117,7 @@ def test_compilations_are_first_then_the_largest_gap_and_each_performance_once(
         first = one.decision.first_release
         assert first
         assert (first.date, first.year_certain) == ("1965-05-05", True)
-        kept = current_decision(store, tmp_path / name)
+        kept = store.decisions.latest(path_bytes(tmp_path / name))
         assert kept
         assert read_decision(kept) == one.decision
     assert sorted(name for name, one in found.items() if one.is_answered_before) == ["c.flac"]

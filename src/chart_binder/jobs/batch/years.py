@@ -23,8 +23,8 @@ from chart_binder.jobs.pipeline import (
     year_question,
 )
 from chart_binder.jobs.stored_decisions import (
-    current_decision,
     file_status,
+    path_bytes,
     stored_bundle,
     stored_case,
 )
@@ -111,7 +111,7 @@ class _YearAsker:
         """Return the case of a file, decided by its stored evidence."""
 
         def decide() -> Case:
-            record = current_decision(self.store, outcome.path)
+            record = self.store.decisions.latest(path_bytes(outcome.path))
             bundle = stored_bundle(self.store, record) if record else None
             if bundle is None:
                 return Case(outcome.decision)
