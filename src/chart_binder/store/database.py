@@ -78,7 +78,6 @@ class Database:
     """
 
     name: str
-    noun: str
     readers: sa.Engine
     writers: sa.Engine
     error_text: ErrorText
@@ -199,20 +198,13 @@ class Database:
         self.readers.dispose()
 
     def _has_tables(self, connection: sa.Connection) -> bool:
-        inspector = sa.inspect(connection)
-        tables = set(inspector.get_table_names())
+        tables = sa.inspect(connection).get_table_names()
         if schema_version.name not in tables:
-            # On a server, an extension may have created views.
-            if tables or (self.noun == "file" and inspector.get_view_names()):
-                raise StoreError(f"the {self.noun} {self.name!r} is a database of another program")
+            if tables:
+                raise StoreError(f"the store {self.name!r} is a database of another program")
             return False
         versions = connection.execute(sa.select(schema_version.c.version)).scalars().all()
-        require_version(self.name, versions, self.noun)
-        missing = sorted(set(METADATA.tables) - tables)
-        if missing:
-            raise StoreError(
-                f"the store {self.name!r} is damaged: its table {missing[0]!r} is missing"
-            )
+        require_version(self.name, versions)
         return True
 
 
@@ -274,7 +266,6 @@ def _open_sqlite(url: URL) -> Database:
     sa.event.listen(engine, "begin", _begin)
     return Database(
         name=str(path),
-        noun="file",
         readers=engine,
         writers=engine.execution_options(canon_begin="BEGIN IMMEDIATE"),
         error_text=sqlite_problem,
@@ -382,7 +373,6 @@ def _open_postgres(url: URL) -> Database:
     place = f"{host if isinstance(host, str) else host[0]}{port}"
     return Database(
         name=f"postgresql://{place}/{url.database or ''}",
-        noun="database",
         readers=engine.execution_options(isolation_level="REPEATABLE READ"),
         writers=engine,
         error_text=postgres_problem,

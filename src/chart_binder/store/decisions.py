@@ -7,7 +7,6 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.types import NullType
 
 from chart_binder.domain.records import (
     CachedAnswer,
@@ -17,7 +16,7 @@ from chart_binder.domain.records import (
     TranscriptRecord,
     UnreadDecision,
 )
-from chart_binder.errors import DamagedRecordError, StoreError
+from chart_binder.errors import DamagedRecordError
 from chart_binder.store.database import (
     Database,
     StorePart,
@@ -294,19 +293,8 @@ class CachedAnswers(StorePart):
 
     def get(self, key: str) -> CachedAnswer | None:
         """Return the answer for `key`, however old, or None."""
-        columns = (cached_answers.c.body, cached_answers.c.fetched_at)
-        unconverted = (sa.type_coerce(column, NullType()).label(column.name) for column in columns)
-        query = sa.select(*unconverted).where(cached_answers.c.key == short_key(key))
-        row = next(iter(self._database.rows(query)), None)
-        if row is None:
-            return None
-        # SQLite stores values of any type in any column.
-        if not isinstance(row.body, bytes) or not isinstance(row.fetched_at, float):
-            raise StoreError(
-                f"the store {self._database.name!r} is damaged: the answer stored under"
-                f" {key[:200]!r} is not bytes with a time"
-            )
-        return CachedAnswer(row.body, row.fetched_at)
+        query = sa.select(cached_answers).where(cached_answers.c.key == short_key(key))
+        return self._database.record(CachedAnswer, query)
 
     def put(self, key: str, body: bytes, fetched_at: float) -> None:
         """Store an answer, replacing an earlier one for `key`."""
