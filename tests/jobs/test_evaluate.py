@@ -180,14 +180,6 @@ def test_a_name_that_two_lines_have_is_refused_with_both() -> None:
         (b'{"bundle": ' + b"[" * 100_000, "nested too deeply"),
         (line({"recording_candidates": [{}], "artist": {"name": "x"}}, **ALL), "mb_recording_id"),
         *[
-            (line(crg_mbid=None, **{name: value}), f"expected.{name}")
-            for name, value in (
-                ("crg_rule", "CRG:ALBUM_LEAD_WINDOW"), ("rr_rule", "RR:WORLD_EARLIEST"),
-                ("rr_mbid", "A.1"),
-            )
-        ],
-        (line(crg_mbid=None, rr_acceptable=["A.1"]), "rr_mbid or rr_acceptable contradicts"),
-        *[
             (line(**ALL | {field: rule}), f"expected.{field}: found {rule!r}; allowed are {first}")
             for field, first, rules in (
                 ("crg_rule", "CRG:MANUAL_OVERRIDE, ", ("CRG:NOPE", "ALBUM_LEAD_WINDOW")),

@@ -22,11 +22,11 @@ from chart_binder.llm.events import Playback, ReadingEvent, ResultEvent, StartEv
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_settings
 from chart_binder.llm.react_adjudicator import ReActAdjudicator, RunSetup
 from chart_binder.llm.result import AdjudicationResult
-from chart_binder.llm.tools import default_tools, turned_off, with_installed_tools
+from chart_binder.llm.tools import default_tools, with_installed_tools
 from chart_binder.react.dialect import Dialect, read_step
 from chart_binder.react.loop import AnswerRefusedError
 from chart_binder.react.steps import FinalAnswer, Step, ToolCall, Unreadable
-from chart_binder.react.tools import Toolbox, ToolError, find_tool
+from chart_binder.react.tools import Toolbox, ToolError
 from chart_binder.react.transcript import (
     AnyEvent,
     EventHandler,
@@ -317,10 +317,7 @@ class ReplyParser:
         try:
             resolved = self._toolbox.resolve(call)
         except ToolError as error:
-            off = turned_off(self._config)
-            name = find_tool(call.tool, off)
-            why = f" ({name} is installed, but {off[name]} = false turns it off)" if name else ""
-            return ParsedReply("malformed", problem=f"{error}{why}", notes=notes)
+            return ParsedReply("malformed", problem=str(error), notes=notes)
         return ParsedReply("act", resolved.tool.name, resolved.arguments, notes=notes)
 
 

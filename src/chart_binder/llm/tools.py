@@ -1,7 +1,7 @@
 """The tools that are installed and turned on, and code's own tool, which reads linked pages."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -150,15 +150,6 @@ def _turned_on(installed: Sequence[str], config: LLMConfig) -> Iterator[str]:
     for name in dict.fromkeys([*shipped, *installed]):
         if config.tools.offers(name) and (name != _SEARCH or config.searxng.enabled):
             yield name
-
-
-def turned_off(config: LLMConfig) -> Mapping[str, str]:
-    """Return the installed tools that are turned off, each with the key that does so."""
-    installed = plugins.names(_GROUP)
-    return {
-        name: "llm.searxng.enabled" if config.tools.offers(name) else f"llm.tools.{name}"
-        for name in {*installed} - {*_turned_on(installed, config)}
-    }
 
 
 def as_tool(plugin: Any, name: str, config: LLMConfig, client: object | None = None) -> Tool:

@@ -200,15 +200,12 @@ class UnwrittenFiles(StorePart):
 
     def update(self, refused: Collection[UnwrittenRecord], done: Collection[bytes]) -> None:
         """Replace the reasons of `refused` files, and delete those of the files `done`."""
-        stored = self._of([*(file.path for file in refused), *done])
-        new = [file for file in refused if stored.get(file.path) != (file.decision_id, file.why)]
-        gone = {path_key(path) for path in (*done, *(file.path for file in new)) if path in stored}
-        if not new and not gone:
-            return
-        rows = [msgspec.structs.asdict(file) | {"path_key": path_key(file.path)} for file in new]
+        rows = [
+            msgspec.structs.asdict(file) | {"path_key": path_key(file.path)} for file in refused
+        ]
+        keys = [*(row["path_key"] for row in rows), *map(path_key, done)]
         with self._database.writing() as connection:
-            if gone:
-                connection.execute(sa.delete(unwritten).where(unwritten.c.path_key.in_(gone)))
+            connection.execute(sa.delete(unwritten).where(unwritten.c.path_key.in_(keys)))
             if rows:
                 insertion = insert_into(connection, unwritten)
                 connection.execute(insertion.on_conflict_do_nothing(), rows)
@@ -218,9 +215,3 @@ class UnwrittenFiles(StorePart):
         columns = (unwritten.c[name] for name in UnwrittenRecord.__struct_fields__)
         query = sa.select(*columns).order_by(unwritten.c.why, unwritten.c.path)
         return iter(self._database.records(UnwrittenRecord, query))
-
-    def _of(self, paths: Collection[bytes]) -> dict[bytes, tuple[str | None, str]]:
-        keys = [path_key(path) for path in paths]
-        query = sa.select(unwritten.c.path, unwritten.c.decision_id, unwritten.c.why)
-        rows = self._database.rows(query.where(unwritten.c.path_key.in_(keys))) if keys else ()
-        return {row.path: (row.decision_id, row.why) for row in rows}
