@@ -113,6 +113,6 @@ def test_a_store_of_another_version_on_a_server_is_left_as_it_is(postgres: Postg
     open_store(url).close()
     postgres.query("another_version", "UPDATE schema_version SET version = 6")
     for read in (open_store, read_overrides):
-        with pytest.raises(StoreError, match="by another version of canon .schema 6, this one"):
+        with pytest.raises(StoreError, match="by another version of canon"):
             read(url)
     assert postgres.query("another_version", "SELECT version FROM schema_version") == [(6,)]
