@@ -41,6 +41,7 @@ from chart_binder.jobs.review_session import (
     PersonVerdict,
     VerdictAction,
     VerdictDesk,
+    in_parts,
     is_pasted,
     require_candidates,
     require_evidence,
@@ -341,13 +342,15 @@ class Walk:
         question = f"accept {counted(len(alike), 'proposal')}{remainder}? (y, Enter: no)"
         if (_ask(question) or "").casefold() != "y":
             return self._print_text("none accepted")
-        for similar in alike:
-            try:
-                self._give(VerdictAction.ACCEPT, similar)
-            except StoreError:
-                raise
-            except CanonError as error:
-                self._print_text(str(error))
+        for some_cases in in_parts(alike):
+            with self.store.together():
+                for similar in some_cases:
+                    try:
+                        self._give(VerdictAction.ACCEPT, similar)
+                    except StoreError:
+                        raise
+                    except CanonError as error:
+                        self._print_text(str(error))
         return _NextStep.FORWARD
 
     def _show_everything(self, case: ReviewCase) -> _NextStep:

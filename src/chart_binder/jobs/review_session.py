@@ -248,7 +248,7 @@ class ReviewSession:
         problems: dict[str, str] = {}
         with self._lock:
             try:
-                for some_ids in _in_parts(ids):
+                for some_ids in in_parts(ids):
                     with self.store.together():
                         accepted_here = self._accept(some_ids, problems)
                     accepted |= accepted_here
@@ -286,7 +286,7 @@ class ReviewSession:
                 raise CanonError("there is no verdict of this session to take back")
             verdict = self.done.get(newest) or self._earlier_verdict(newest)
             taken_back: list[bool] = []
-            for some in _in_parts(verdict.saved[::-1]):
+            for some in in_parts(verdict.saved[::-1]):
                 with self.store.together():
                     taken_back += map(self.store.verdicts.take_back, some)
             self.done = {id_: earlier for id_, earlier in self.done.items() if earlier != verdict}
@@ -318,7 +318,7 @@ class ReviewSession:
         return SessionVerdict(verdict.verdict, len(saved.verdicts), (saved,))
 
 
-def _in_parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
+def in_parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
     """Yield items in parts, each for a transaction that keeps other programs waiting briefly."""
     return (items[start : start + _TOGETHER] for start in range(0, len(items), _TOGETHER))
 
