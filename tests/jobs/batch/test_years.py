@@ -1,4 +1,4 @@
-"""The years of a batch: what is asked first, once a performance, for how long, and what is kept."""
+"""The years of a batch: what is asked first, once a recording, for how long, and what is kept."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -34,13 +34,9 @@ from llm.verdicts.play import load_evidence
 RULES = RulesConfig()
 
 
-def song(title: str, record: str, tagged: str, sibling_of: str = "") -> EvidenceBundle:
+def song(title: str, record: str, tagged: str) -> EvidenceBundle:
     raw = {"artist": "Lena Frost", "country": "GB", "title": title, "records": [record]}
     bundle = load_evidence(title, raw).bundle
-    if sibling_of:
-        [other] = load_evidence(sibling_of, raw | {"title": sibling_of}).bundle.recording_candidates
-        sibling = replace(other, relation="sibling", rg_candidates=())
-        bundle = replace(bundle, recording_candidates=(*bundle.recording_candidates, sibling))
     return replace(bundle, artifact=Artifact(tags={"date": tagged}))
 
 
@@ -121,17 +117,6 @@ def test_compilations_are_first_then_the_largest_gap_and_each_performance_once(
         assert kept
         assert read_decision(kept) == one.decision
     assert sorted(name for name, one in found.items() if one.is_answered_before) == ["c.flac"]
-
-
-def test_a_sibling_of_what_was_asked_about_is_not_asked_about(store: Store, tmp_path: Path) -> None:
-    other = song("Tram (2)", BEST, "1981", sibling_of="Tram")
-    model = Model()
-    worker, outcomes = decided(store, tmp_path, model, {"c.flac": SONGS["c.flac"], "f.flac": other})
-    _, found = asked(store, worker, outcomes)
-    assert len(model.asked) == 1
-    assert {one.decision.first_release.year for one in found.values()} == {1965}  # type: ignore[union-attr]
-    groups = {one.path.name: one.decision.crg_mbid for one in outcomes}
-    assert {name: one.decision.crg_mbid for name, one in found.items()} == groups
 
 
 def test_when_the_time_is_over_the_rest_is_left_as_it_is(store: Store, tmp_path: Path) -> None:

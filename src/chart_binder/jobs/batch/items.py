@@ -197,7 +197,7 @@ class EstimatedPart(msgspec.Struct, frozen=True):
 
 
 class EstimatedYears(msgspec.Struct, frozen=True):
-    """The cost of the uncertain years of decided files: one run of the model a performance."""
+    """The cost of the uncertain years of decided files: one run of the model a recording."""
 
     files: int
     runs: int

@@ -1,4 +1,4 @@
-"""Uncertain years of a batch: the model is asked for each, once for each performance.
+"""Uncertain years of a batch: the model is asked for each, once for each recording.
 
 This follows all other decisions, so that the most important years come first: compilations, then
 the largest gaps between the year in the tags and the earliest year in the evidence.
@@ -28,7 +28,7 @@ from chart_binder.jobs.stored_decisions import (
     stored_bundle,
     stored_case,
 )
-from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.llm.result import Outcome
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
@@ -74,94 +74,70 @@ class YearQueue:
         self, store: "Store", pipeline: Pipeline, should_stop: Callable[[], bool]
     ) -> Iterator[FileOutcome]:
         """Yield every file, with its year once that is saved. Raises `StoreError`."""
-        asker = _YearAsker(store, pipeline)
+        failures = 0
         deadline = None if self.seconds is None else time.monotonic() + self.seconds
         waiting = _by_recording(sorted(self.files, key=_urgency))
         running: dict[Future[Case], Sequence[FileOutcome]] = {}
         with ThreadPoolExecutor(self.jobs, "canon-years") as pool:
             while waiting or running:
                 is_over = should_stop() or (deadline is not None and time.monotonic() >= deadline)
-                if is_over or asker.failures >= _MAX_FAILURES:
+                if is_over or failures >= _MAX_FAILURES:
                     unasked = [file for files in waiting for file in files]
                     self.files_left, waiting = self.files_left + len(unasked), []
                     yield from unasked
                 while waiting and len(running) < self.jobs:
                     files = waiting.pop(0)
-                    case = asker.case_of(files[0])
-                    if asker.answered_case(case) or not year_question(pipeline, case):
-                        yield from asker.save_answer(files, case)
+                    case = _case_of(store, pipeline, files[0])
+                    if year_question(pipeline, case):
+                        running[pool.submit(_ask, pipeline, case)] = files
                     else:
-                        running[pool.submit(asker.ask, case)] = files
+                        yield from files
                 done, _ = wait(running, _TICK_S, FIRST_COMPLETED)
                 for future in done:
-                    yield from asker.save_answer(running.pop(future), future.result())
+                    files, case = running.pop(future), future.result()
+                    answer = case.decision.model_answer
+                    is_failed = answer is not None and answer.outcome is Outcome.ERROR
+                    failures = failures + 1 if is_failed else 0
+                    yield from _saved(store, pipeline, files, case)
 
 
-@dataclass(slots=True)
-class _YearAsker:
-    """Asks about cases, and saves each answer for all files of the performance."""
+def _case_of(store: "Store", pipeline: Pipeline, file: FileOutcome) -> Case:
+    """Return the case of a file, decided by its stored evidence."""
 
-    store: "Store"
-    pipeline: Pipeline
-    failures: int = 0
-    _answers: dict[str, Case] = field(default_factory=dict)
-    """The cases that this run has an answer for, by the ids of their recordings."""
+    def decide() -> Case:
+        record = store.decisions.latest(path_bytes(file.path))
+        bundle = stored_bundle(store, record) if record else None
+        return decide_by_rules(pipeline, bundle) if bundle else Case(file.decision)
 
-    def case_of(self, outcome: FileOutcome) -> Case:
-        """Return the case of a file, decided by its stored evidence."""
+    return attempt(decide)
 
-        def decide() -> Case:
-            record = self.store.decisions.latest(path_bytes(outcome.path))
-            bundle = stored_bundle(self.store, record) if record else None
-            if bundle is None:
-                return Case(outcome.decision)
-            return decide_by_rules(self.pipeline, bundle)
 
-        return attempt(decide)
+def _ask(pipeline: Pipeline, case: Case) -> Case:
+    """Let the adjudicator look for the year of a case."""
+    answered = attempt(lambda: ask_year(pipeline, case))
+    return answered if answered.bundle else case
 
-    def ask(self, case: Case) -> Case:
-        """Let the adjudicator look for the year of a case."""
-        answered = attempt(lambda: ask_year(self.pipeline, case))
-        return answered if answered.bundle else case
 
-    def answered_case(self, case: Case) -> Case | None:
-        """Return an answered case of the same performance, if this run has one."""
-        recordings = case.bundle.recording_candidates if case.bundle else ()
-        answers = (self._answers.get(recording.mb_recording_id) for recording in recordings)
-        return next(filter(None, answers), None)
+def _saved(
+    store: "Store", pipeline: Pipeline, files: Sequence[FileOutcome], answered: Case
+) -> Iterator[FileOutcome]:
+    """Save the answer to a case for the files of its recording, and yield the files.
 
-    def save_answer(self, files: Sequence[FileOutcome], case: Case) -> Iterator[FileOutcome]:
-        """Save the answer to a case for the files of its performance, and yield the files."""
-        earlier = self.answered_case(case)
-        source = earlier or case
-        result = source.decision.model_answer
-        if result and not earlier:
-            self.failures = self.failures + 1 if result.outcome is Outcome.ERROR else 0
-            if result.outcome is not Outcome.ERROR and case.bundle:
-                recordings = case.bundle.recording_candidates
-                self._answers |= {recording.mb_recording_id: case for recording in recordings}
-        for number, file in enumerate(files):
-            changed = self._with_answer(file, source, result) if result else None
-            is_answered_before = number > 0 or earlier is not None
-            yield replace(changed, is_answered_before=is_answered_before) if changed else file
-
-    def _with_answer(
-        self, file: FileOutcome, source: Case, result: AdjudicationResult
-    ) -> FileOutcome | None:
-        """Save the answer for a file and return the file; None if its year is not asked about.
-
-        The file keeps its release group unless the rules chose another one in the `source` case.
-        """
-        case, before = self.case_of(file), file_status(file.path)
-        question = year_question(self.pipeline, case)
-        if question is None or before is None:
-            return None
-        if source.decision.decided_by == "rules":
+    A file keeps its release group unless the rules chose another one in the answered case. It is
+    yielded as it was if its year is not asked about any more.
+    """
+    for number, file in enumerate(files):
+        case, before = _case_of(store, pipeline, file), file_status(file.path)
+        question, result = year_question(pipeline, case), answered.decision.model_answer
+        if question is None or before is None or result is None:
+            yield file
+            continue
+        if answered.decision.decided_by == "rules":
             crg, rr = file.decision.crg_mbid, file.decision.rr_mbid
             result = msgspec.structs.replace(result, crg_mbid=crg, rr_mbid=rr)
-        case = with_year(self.pipeline, case, question, result)
-        self.store.decisions.put(*stored_case(case, file.path, before, self.pipeline.versions))
-        return replace(file, decision=case.decision, is_resumed=False)
+        case = with_year(pipeline, case, question, result)
+        store.decisions.put(*stored_case(case, file.path, before, pipeline.versions))
+        yield replace(file, decision=case.decision, is_resumed=False, is_answered_before=number > 0)
 
 
 def is_asked_about(decision: Decision) -> bool:
