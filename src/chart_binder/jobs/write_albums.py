@@ -2,9 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -23,10 +22,8 @@ from chart_binder.domain.tags import (
     split_keys,
 )
 from chart_binder.errors import (
-    AudioError,
     CanonError,
     DamagedRecordError,
-    SaveError,
     StoreError,
     counted,
 )
@@ -44,7 +41,6 @@ from chart_binder.jobs.write import (
     WriteStatus,
     read_file_tags,
     refused,
-    why_text,
     write_planned,
 )
 
@@ -189,115 +185,76 @@ def _plan_dates(
     is_all_or_nothing = options.whole_albums or (options.keeps_together and not has_ids)
     drafts = [draft for draft in drafted if isinstance(draft, TagDraft)]
     tracks = (*album.files, *(album.read_others() if is_all_or_nothing else ()))
-    attempt = _DatingAttempt.of(
-        planner, tracks, drafts, has_ids=has_ids, checks_plans=is_all_or_nothing
-    )
-    dated = [draft for draft in drafts if attempt.has_own_date(draft)]
-    undated = len(tracks) - len(dated) if options.whole_albums else 0
-    is_skipped = options.whole_albums and (undated or attempt.split)
+    plans, split = _dating_plans(planner, tracks, drafts, has_ids=has_ids)
+    dated = sum(isinstance(plan, TagPlan) and _has_own_date(plan) for plan in plans.values())
+    undated = len(tracks) - dated if options.whole_albums else 0
+    is_skipped = options.whole_albums and (undated or split)
     why = ""
     if undated:
         why = _NOT_WHOLE.format(undated=undated, tracks=counted(len(tracks), "track"))
-    elif attempt.split:
-        why = _split_text(tracks, attempt.edits, "" if options.also_date else _BEFORE_055)
-    for path, error in islice(attempt.blocked.items(), 1):
-        further = f", and {len(attempt.blocked) - 1} more" if len(attempt.blocked) > 1 else ""
-        why += f"; {quoted(Path(path.name))}{further}: {why_text(error)}"
+    elif split:
+        why = _split_text(tracks, plans, "" if options.also_date else _BEFORE_055)
+    blocked = [plan for plan in plans.values() if isinstance(plan, WriteReport)]
+    for report in blocked[:1] if is_all_or_nothing else ():
+        further = f", and {len(blocked) - 1} more" if len(blocked) > 1 else ""
+        why += f"; {quoted(Path(report.path.name))}{further}: {report.why}"
 
     def plan_or_report(draft: _DraftOrReport) -> PlanOrReport:
-        if not isinstance(draft, TagDraft):
-            return draft
-        keys = navidrome_keys(draft.file.container, draft.file.fields)
-        if draft.path in attempt.edits and (is_skipped or keys in attempt.split):
-            return refused(draft.file, why, draft.decision)
-        plan = attempt.plans.get(draft.path) or _plan_by(planner, draft, attempt.edit)
-        return (
-            replace(plan, is_all_or_nothing=is_all_or_nothing)
-            if isinstance(plan, TagPlan)
-            else plan
-        )
+        plan = plans[draft.path] if isinstance(draft, TagDraft) else draft
+        if isinstance(plan, WriteReport):
+            return plan
+        keys = navidrome_keys(plan.draft.file.container, plan.draft.file.fields)
+        if is_skipped or keys in split:
+            return refused(plan.draft.file, why, plan.draft.decision)
+        return replace(plan, is_all_or_nothing=is_all_or_nothing)
 
     return [plan_or_report(draft) for draft in drafted]
 
 
-@dataclass(slots=True)
-class _DatingAttempt:
-    """Edits that date the files of an album, and the Navidrome keys of albums that they `split`.
+def _dating_plans(
+    planner: TagPlanner,
+    tracks: Sequence[TaggedFile],
+    drafts: Sequence[TagDraft],
+    *,
+    has_ids: bool,
+) -> tuple[Mapping[Path, PlanOrReport], frozenset[object]]:
+    """Return plans that date files, and the Navidrome keys of albums that these would split.
 
-    `blocked` are the files that must not be written; `plans` are those made to find these.
+    If full dates would split the album, take none finer than those in the tags.
     """
-
-    edits: dict[Path, FieldEdit] = field(default_factory=dict)
-    plans: dict[Path, TagPlan] = field(default_factory=dict)
-    blocked: dict[Path, SaveError] = field(default_factory=dict)
+    options = planner.options
+    shared = _shared_dates(tracks, drafts)
+    plans: dict[Path, PlanOrReport] = {}
     split: frozenset[object] = frozenset()
+    for is_coarse in (False, True):
 
-    @classmethod
-    def of(
-        cls,
-        planner: TagPlanner,
-        tracks: Sequence[TaggedFile],
-        drafts: Sequence[TagDraft],
-        *,
-        has_ids: bool,
-        checks_plans: bool,
-    ) -> "_DatingAttempt":
-        """Date files; if full dates would split the album, take none finer than those in the tags.
+        def dating(draft: TagDraft, *, is_coarse: bool = is_coarse) -> FieldEdit:
+            dates = AlbumDates(
+                tag_policies.dates_of_album(draft.track, draft.file.fields)
+                | shared
+                | draft.own_dates,
+                also_date=options.also_date,
+                with_release_date=options.also_date and not has_ids,
+                no_finer_than_date=is_coarse,
+                best_known=options.best_known,
+            )
+            return partial(tag_policies.dates, draft.track, album=dates)
 
-        If it `checks_plans`, files that cannot be saved are blocked.
-        """
-        options = planner.options
-        shared = _shared_dates(tracks, drafts)
-        for is_coarse in (False, True):
-            attempt = cls()
-            for draft in drafts:
-                dates = AlbumDates(
-                    tag_policies.dates_of_album(draft.track, draft.file.fields)
-                    | shared
-                    | draft.own_dates,
-                    also_date=options.also_date,
-                    with_release_date=options.also_date and not has_ids,
-                    no_finer_than_date=is_coarse,
-                    best_known=options.best_known,
-                )
-                edit = partial(tag_policies.dates, draft.track, album=dates)
-                attempt.add(draft, edit, planner if checks_plans else None)
-            if options.keeps_together:
-                attempt.split = split_keys(
-                    (
-                        (track.container, track.fields, _fields_after(track, attempt.edits))
-                        for track in tracks
-                    ),
-                    before_055=options.navidrome_before_055,
-                )
-            if not attempt.split or has_ids or not options.navidrome_before_055:
-                break
-        return attempt
+        plans = {draft.path: _plan_by(planner, draft, dating) for draft in drafts}
+        if options.keeps_together:
+            split = split_keys(
+                ((track.container, track.fields, _fields_after(track, plans)) for track in tracks),
+                before_055=options.navidrome_before_055,
+            )
+        if not split or has_ids or not options.navidrome_before_055:
+            break
+    return plans, split
 
-    def add(self, draft: TagDraft, edit: FieldEdit, planner: TagPlanner | None) -> None:
-        """Add the edit of a file, unless the planner, if given, cannot save the file."""
-        try:
-            if planner:
-                self.plans[draft.path] = planner.plan(draft, edit)
-        except SaveError as error:
-            self.blocked[draft.path] = error
-            return
-        except (AudioError, OSError):
-            pass  # planning the edit again reports the error
-        self.edits[draft.path] = edit
 
-    def has_own_date(self, draft: TagDraft) -> bool:
-        """Return whether a file would have an original date that is its own."""
-        if draft.track.certain_date is None or draft.path not in self.edits:
-            return False
-        fields = draft.file.fields
-        return "original_date" in fields or not self.edits[draft.path](fields).withheld
-
-    def edit(self, draft: TagDraft) -> FieldEdit:
-        """Return the edit that dates a file. Raises the `SaveError` of a blocked file."""
-        if error := self.blocked.get(draft.path):
-            raise error
-        return self.edits[draft.path]
+def _has_own_date(plan: TagPlan) -> bool:
+    """Return whether a file would have an original date that is its own."""
+    is_kept = "original_date" in plan.draft.file.fields
+    return plan.draft.track.certain_date is not None and (is_kept or not plan.withheld)
 
 
 def _shared_dates(tracks: Sequence[TaggedFile], drafts: Sequence[TagDraft]) -> frozenset[str]:
@@ -308,21 +265,20 @@ def _shared_dates(tracks: Sequence[TaggedFile], drafts: Sequence[TagDraft]) -> f
     return frozenset(*originals) if is_shared else frozenset()
 
 
-def _split_text(tracks: Sequence[TaggedFile], edits: Mapping[Path, FieldEdit], version: str) -> str:
+def _split_text(
+    tracks: Sequence[TaggedFile], plans: Mapping[Path, PlanOrReport], version: str
+) -> str:
     """Return why an album that Navidrome would split is skipped, and how to write it."""
-    undated = sum(not _fields_after(track, edits).get("original_date") for track in tracks)
+    undated = sum(not _fields_after(track, plans).get("original_date") for track in tracks)
     details = f": {undated} of {counted(len(tracks), 'track')} would have no original date"
     details = details if 0 < undated < len(tracks) else ""
     return _SPLIT.format(version=version, details=details)
 
 
-def _fields_after(file: TaggedFile, edits: Mapping[Path, FieldEdit]) -> Fields:
-    """Return the fields that a file would have after its edit, if it has one."""
-    edit = edits.get(file.path)
-    if edit is None:
-        return file.fields
-    after = {**file.fields, **edit(file.fields).fields}
-    return {name: texts for name, texts in after.items() if texts}
+def _fields_after(file: TaggedFile, plans: Mapping[Path, PlanOrReport]) -> Fields:
+    """Return the fields that a file would have after its plan, if it has one."""
+    plan = plans.get(file.path)
+    return plan.after if isinstance(plan, TagPlan) else file.fields
 
 
 def write_album(planned: Sequence[PlanOrReport], run: WritingRun | None) -> Iterator[WriteReport]:
