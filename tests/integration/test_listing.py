@@ -103,6 +103,18 @@ def test_a_record_chosen_since_is_listed_once_it_is_decided_again(
         canon("decide", library, knowing=BUNDLES.values())
 
 
+def test_a_list_leads_to_review_only_if_something_waits(
+    canon: Canon, library: Path, home: Path, environment: dict[str, str], forked: Forking
+) -> None:
+    (library / "unknown.flac").unlink()
+    canon("forget", library / "unknown.flac").must_end(0)
+    for is_waiting in (True, False):
+        _, lines = run_on_terminal(["ls"], home / "work", environment, forked, columns=200)
+        assert (lines[-1] == "next: canon review") is is_waiting
+        canon("override", "set", library / "open.flac", "--first=1970", knowing=BUNDLES.values())
+    canon("review").must_end(0, "nothing needs you")
+
+
 def test_a_track_stays_older_than_its_album_once_it_is_written(canon: Canon, library: Path) -> None:
     song = library / "queen.flac"
     canon("write", song, "--apply").must_end(0)

@@ -21,7 +21,7 @@ from chart_binder.domain.records import AuditVerdict
 from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text, safe_text
 from chart_binder.jobs import listing
-from chart_binder.jobs.decision import WAITING_STATES, State
+from chart_binder.jobs.decision import State
 from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
 from chart_binder.jobs.wording import NO_ALBUM, UNTITLED, musicbrainz_page
 
@@ -142,10 +142,12 @@ def _print_list(
 ) -> None:
     """Print the first tracks by folder and album, and notes on the rest."""
     counts: Counter[str] = Counter()
+    needs_person: Counter[bool] = Counter()
 
     def counted_rows() -> Iterator[listing.ListedDecision]:
         for row in rows:
             counts[row.state] += 1
+            needs_person[row.needs_person] += 1
             yield row
 
     listed_rows = listing.by_album(counted_rows(), limit)
@@ -162,7 +164,7 @@ def _print_list(
     output.print_notes(notes)
     if outdated := next((row for row in listed_rows if row.is_outdated), None):
         output.print_next(output.canon_call("decide", str(Path(outdated.path).parent)))
-    elif counts.keys() & WAITING_STATES:
+    elif needs_person[True]:
         output.print_next("canon review")
     elif is_whole and not counts:
         output.print_next("canon decide FOLDER")

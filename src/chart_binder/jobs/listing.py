@@ -30,7 +30,7 @@ from chart_binder.domain.verdict import OverrideRecord, QuestionKind
 from chart_binder.domain.vocabulary import fold
 from chart_binder.errors import DamagedRecordError, UsageError
 from chart_binder.files import path_text
-from chart_binder.jobs.decision import Cause, Decision, State, read_states, year_of
+from chart_binder.jobs.decision import WAITING_STATES, Cause, Decision, State, read_states, year_of
 from chart_binder.jobs.evaluate import CRG_RULES, RR_RULES
 from chart_binder.jobs.pipeline import is_to_decide_again, with_stated_date
 from chart_binder.jobs.stored_decisions import (
@@ -53,10 +53,9 @@ _UNASKED = frozenset((NO_QUESTION,))
 
 @dataclass(frozen=True, slots=True)
 class ListedDecision:
-    """The current decision on a file, with its album in its tags, the album's year, and its length.
+    """The current decision on a file, with the album and year in its tags, and its length.
 
-    If it `is_outdated`, a person has said more than a date since, so the file is to be decided
-    again.
+    If an `override` is about it, the decision has the date that a person stated.
     """
 
     record: DecisionRecord
@@ -64,7 +63,18 @@ class ListedDecision:
     album: str | None = None
     year: int | None = None
     duration_s: int | None = None
-    is_outdated: bool = False
+    override: OverrideRecord | None = None
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether a person has said more than a date since, so the file is to be decided again."""
+        return self.override is not None and is_to_decide_again(self.decision, self.override)
+
+    @property
+    def needs_person(self) -> bool:
+        """Whether it waits in the queue of reviews."""
+        is_settled = self.override is not None and self.override.settles
+        return self.decision.state in WAITING_STATES and not is_settled
 
     @property
     def years_older(self) -> int | None:
@@ -148,8 +158,7 @@ def _with_stated_date(
     if bundle is None:
         return row
     override, decision = with_stated_date(decision, record, bundle, overrides)
-    is_outdated = override is not None and is_to_decide_again(decision, override)
-    return replace(row, decision=decision, is_outdated=is_outdated)
+    return replace(row, decision=decision, override=override)
 
 
 def by_album(rows: Iterable[ListedDecision], most: int = 0) -> list[ListedDecision]:
