@@ -25,7 +25,7 @@ TAGS = {
 }  # fmt: skip
 ATTRIBUTES = {
     "lang", "charset", "http-equiv", "content", "name", "class", "dir", "role", "min", "max",
-    "value", "aria-label", "href", "rel",
+    "value", "aria-label", "href", "rel", "id", "tabindex",
 }  # fmt: skip
 HOSTILE = [
     "<script>alert(1)</script>", "</style><script>alert(1)</script>", "</pre></main></html>",

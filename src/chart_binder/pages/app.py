@@ -40,7 +40,7 @@ from chart_binder.jobs.review_words import page_text
 from chart_binder.jobs.transcripts import stored_recording
 from chart_binder.pages.audio import audio_response
 from chart_binder.pages.case import case_values
-from chart_binder.pages.html import page_number, render, static_file, style_digest
+from chart_binder.pages.html import page_number, render, static_file, style_digest, style_of
 from chart_binder.pages.run import run_page
 from chart_binder.pages.security import MAX_BODY, NO_MORE, TOO_LONG, Access, RequestGuard
 
@@ -192,7 +192,7 @@ class ReviewPages:
         """Show the recorded run of a model on a case."""
         case = self.session.case(request.path_params["id"])
         recorded = stored_recording(self.session.store, [case.record], case.record.id)
-        digest = style_digest(static_file("run.css").decode())
+        digest = style_digest(style_of("run.css"))
         policy = f"default-src 'none'; style-src 'sha256-{digest}'; frame-ancestors 'none'"
         page = run_page(case.path.name, recorded).encode("utf-8", "replace")
         return HTMLResponse(page, headers={"Content-Security-Policy": policy})

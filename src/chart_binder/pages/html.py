@@ -28,13 +28,18 @@ def render(template: str, **values: object) -> str:
     return environment().get_template(template).render(style="", digest="", **values)
 
 
-def render_file(template: str, sheet: str = "style.css", /, **values: object) -> str:
-    """Return a page that is complete in one file: it has its style sheet and no script."""
+def render_file(template: str, *more_sheets: str, **values: object) -> str:
+    """Return a page that is complete in one file: it has its style sheets and no script."""
     from markupsafe import Markup
 
-    style = static_file(sheet).decode()
-    values |= {"style": Markup(style), "digest": style_digest(style)}  # noqa: S704 - our own file
+    style = style_of(*more_sheets)
+    values |= {"style": Markup(style), "digest": style_digest(style)}  # noqa: S704 - our own files
     return environment().get_template(template).render(**values)
+
+
+def style_of(*more_sheets: str) -> str:
+    """Return the style sheets of a page that is complete in one file."""
+    return "\n".join(static_file(name).decode() for name in ("style.css", *more_sheets))
 
 
 def static_file(name: str) -> bytes:

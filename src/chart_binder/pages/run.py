@@ -19,10 +19,12 @@ def run_page(name: str, recorded: transcripts.RecordedRun) -> str:
     groups = recorded.bundle.groups if recorded.bundle else ()
     by_id = {group.mb_rg_id: group for group in groups}
     candidates = [(group, wording.group_name(group)) for group in by_id.values()]
+    about = (recorded.bundle and recorded.bundle.name) or name
     return render_file(
         "run.html",
         "run.css",
-        about=(recorded.bundle and recorded.bundle.name) or name,
+        title=f"{about}: {recorded.result.outcome if recorded.result else 'no result'}",
+        about=about,
         recorded=recorded,
         result=recorded.result,
         candidates=candidates[:_MAX_CANDIDATES],
