@@ -15,7 +15,7 @@ from audio.odd_files import JPEG, ape_tag, bare, chunk, frame, id3, texts
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from golden.bundles import golden, year_only_single
 from integration.conftest import Canon, Start, in_store
-from integration.services import ALBUM, LP, SINGLE, asking, file_of, flac
+from integration.services import ALBUM, LP, SINGLE, asking, file_of, flac, open_bundles
 from servers.musicbrainz import MusicBrainzStandIn
 
 BUNDLE = golden("lead-bohemian")
@@ -190,6 +190,11 @@ def test_an_earlier_year_of_the_file_waits_for_a_person(canon: Canon, song: Path
     assert "--best-known" not in ran.err
     assert tags_of(song).get("originaldate", ["1969"]) == ["1969"]
     canon("review").must_end(3, "not written, 1 file: its own date is before", str(song))
+    other = open_bundles(1)[0]
+    dated = file_of(other, song.parent, "dated.flac")
+    decide(canon, dated, bundle=other)
+    canon("review", "choose", dated, "--first=1975", knowing=[other]).must_end(0)
+    canon("write", song.parent, "--apply").must_end(3, f"override set {song} --first DATE")
     canon("override", "set", song, "--first=1975-10-31", knowing=[BUNDLE]).must_end(0)
     canon("write", song, "--apply").must_end(0, "1 file written")
     assert tags_of(song)["originaldate"] == ["1975-10-31"]

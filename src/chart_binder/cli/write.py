@@ -262,7 +262,7 @@ class TagResults:
         self.partial.update(tag_text.shortfalls(report))
         self._has_kept |= bool(report.kept_keys)
         self._is_undecided |= isinstance(report.why, NeedsDecision) or report.is_failed
-        self._is_in_review |= report.in_review
+        self._is_in_review |= report.in_review and not report.is_dated
         if report.withheld and not report.in_review:
             self._undated.append(report.path)
             track = report.plan.draft.track if report.plan else None
