@@ -29,53 +29,19 @@ _LATE_EVERY: Final = 33
 """So many rows apart, a row is written at the end of its table, as if it were updated later."""
 
 _COUNTRIES: Final = [
-    "US",
-    "GB",
-    "JP",
-    "DE",
-    "FR",
-    "CA",
-    "AU",
-    "IT",
-    "ES",
-    "SE",
-    "NL",
-    "RU",
-    "BR",
-    "FI",
-    "KR",
-    "NO",
-    "PL",
-    "BE",
-    "AR",
-    "CN",
-    "MX",
-    "NZ",
-    "DK",
-    "AT",
-    "CH",
-    "IE",
-    "PT",
-    "GR",
-    "TR",
-    "CZ",
+    "US", "GB", "JP", "DE", "FR", "CA", "AU", "IT", "ES", "SE", "NL", "RU", "BR", "FI", "KR",
+    "NO", "PL", "BE", "AR", "CN", "MX", "NZ", "DK", "AT", "CH", "IE", "PT", "GR", "TR", "CZ",
     "HU",
-]
+]  # fmt: skip
 _FORMATS: Final = {
     1: "CD", 2: "DVD", 7: "Vinyl", 8: "Cassette", 12: "Digital Media", 29: '7" Vinyl',
     31: '12" Vinyl', 34: "8cm CD", 53: "Shellac",
 }  # fmt: skip
 _PRIMARY: Final = {1: "Album", 2: "Single", 3: "EP", 11: "Other", 12: "Broadcast"}
 _SECONDARY: Final = [
-    "Compilation",
-    "Soundtrack",
-    "Spokenword",
-    "Interview",
-    "Audiobook",
-    "Live",
-    "Remix",
+    "Compilation", "Soundtrack", "Spokenword", "Interview", "Audiobook", "Live", "Remix",
     "DJ-mix",
-]
+]  # fmt: skip
 _STATUSES: Final = ["Official", "Promotion", "Bootleg", "Pseudo-Release", "Withdrawn", "Cancelled"]
 _LINK_TYPES: Final = {
     356: ("part of", "area", "area"), 281: ("near", "area", "area"),
@@ -89,32 +55,9 @@ _ADDRESSES: Final = [
     (90, "www.discogs.com/master/"),
 ]  # fmt: skip
 _SYLLABLES: Final = [
-    "an",
-    "be",
-    "do",
-    "el",
-    "fa",
-    "go",
-    "hu",
-    "is",
-    "ka",
-    "lo",
-    "mi",
-    "nor",
-    "pe",
-    "qua",
-    "ri",
-    "sol",
-    "te",
-    "ul",
-    "vi",
-    "xa",
-    "yo",
-    "zen",
-    "é",
-    "ß",
-    "ø",
-]
+    "an", "be", "do", "el", "fa", "go", "hu", "is", "ka", "lo", "mi", "nor", "pe", "qua", "ri",
+    "sol", "te", "ul", "vi", "xa", "yo", "zen", "é", "ß", "ø",
+]  # fmt: skip
 _SCRIPTS: Final = ("星月雨風花空声道", "солнцеветер", "바람하늘별", "θάλασσα")
 _COMMON: Final = ["The", "Of", "Love", "You", "In", "A", "And", "To", "My", "On", "Night", "Time"]
 
