@@ -65,5 +65,6 @@ def both_paths(dump: Path, index: Path) -> Iterator[BothPaths]:
     """Build the index of a dump, and serve the dump."""
     build(dump, index)
     with MusicBrainzDumpStandIn(dump) as server:
-        web = Harness(StoreInMemory(), server).source()
+        # The stand-in reads a table of a large dump when it is first asked for a row of it.
+        web = Harness(StoreInMemory(), server).source(timeout_s=60.0)
         yield BothPaths(MusicBrainzSource(IndexService(index)), web, server)
