@@ -48,7 +48,6 @@ def _examine_acceptance(run: Run) -> None:
     result, labels = run.result, Labels.of(read_bundle(run.evidence))
     assert result.crg_mbid in labels.titles
     assert result.rr_mbid is None or labels.home[result.rr_mbid] == result.crg_mbid
-    assert result.confidence >= run.config.review_threshold
     assert result.rules is RulesAgreement.CONFIRMED
     assert all(check.passed for check in result.checks)
     seen = [
