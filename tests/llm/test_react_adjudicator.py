@@ -22,7 +22,7 @@ from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.llm.run_log import failed_services
 from chart_binder.react.conversation import GenerationOptions, Message, Reply
 from chart_binder.react.steps import ObservationStatus
-from chart_binder.react.tools import SAYS_NOTHING, Observation, RunContext, Tool
+from chart_binder.react.tools import Observation, RunContext, Tool
 from chart_binder.react.transcript import AnyEvent, ObservationEvent, ReplyEvent, StepEvent
 from chart_binder.testing import Play
 from golden.bundles import crowd, year_only_single
@@ -227,7 +227,7 @@ def test_each_case_has_tools_of_its_own() -> None:
     assert told == [search_topic(bundle), "Time"]
 
 
-DOWN = f"The search service refused the connection. {SAYS_NOTHING}"
+DOWN = "The search service refused the connection."
 
 
 def call(

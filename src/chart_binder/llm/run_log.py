@@ -23,7 +23,6 @@ from chart_binder.llm.events import AnyRunEvent, EvidenceEvent, StartEvent
 from chart_binder.llm.open_case import RECORDING, OpenCase
 from chart_binder.llm.result import FAILED_SERVICE, Check, Fact
 from chart_binder.react.steps import ObservationStatus
-from chart_binder.react.tools import SAYS_NOTHING
 from chart_binder.react.transcript import (
     AnyEvent,
     EventHandler,
@@ -107,8 +106,7 @@ def failed_services(events: Iterable[AnyEvent]) -> Iterator[Check]:
     last = {step.tool: observation for step, observation in observations(events) if step.tool}
     for name, observation in last.items():
         if observation.status is ObservationStatus.UNAVAILABLE:
-            reason = (observation.error or "").removesuffix(SAYS_NOTHING).strip()
-            yield Check(FAILED_SERVICE, passed=False, detail=f"{name}: {reason}")
+            yield Check(FAILED_SERVICE, passed=False, detail=f"{name}: {observation.error}")
 
 
 SITE = "https://musicbrainz.org"

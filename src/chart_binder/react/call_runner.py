@@ -126,11 +126,11 @@ class CallRunner:
                 return self._sanitized(recorded.observed(call.tool.name))
             return self._sanitized(call_tool(call))
         except ToolError as error:
-            is_service = isinstance(error, ServiceFailedError)
-            status = ObservationStatus.UNAVAILABLE if is_service else ObservationStatus.FAILED
-            text = str(error)
-            sanitized_text = sanitize(text, self.reserved_labels)
-            return Observation(sanitized_text, error=encodable(text), status=status)
+            status, reason = ObservationStatus.FAILED, str(error)
+            if isinstance(error, ServiceFailedError):
+                status, reason = ObservationStatus.UNAVAILABLE, error.reason
+            content = sanitize(str(error), self.reserved_labels)
+            return Observation(content, error=encodable(reason), status=status)
 
     def _sanitized(self, observation: Observation) -> Observation:
         return sanitized_observation(observation, self.reserved_labels)

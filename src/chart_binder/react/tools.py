@@ -29,8 +29,6 @@ from chart_binder.react.tool_definition import (
 )
 
 T = TypeVar("T")
-SAYS_NOTHING: Final = "This says nothing about what exists."
-"""Tells the model that a failed service is not an answer."""
 
 
 class ToolError(Exception):
@@ -41,7 +39,8 @@ class ServiceFailedError(ToolError):
     """A service that a tool needs failed; the model is told that this is not an answer."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"{reason} {SAYS_NOTHING}")
+        super().__init__(f"{reason} This says nothing about what exists.")
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
