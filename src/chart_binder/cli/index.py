@@ -27,6 +27,7 @@ from chart_binder.wiring import index_path
 _SIZE = re.compile(r"(\d{1,6}(?:\.\d+)?) ?(MB|GB)", re.IGNORECASE)
 _MOST_JOBS = 256
 _DEFAULT_SHARE = 0.8
+_TIME = "%Y-%m-%d %H:%M UTC"
 _SHOWN = ("recording", "release", "release_group", "artist", "work", "isrc")
 file_argument = click.argument("file", required=False, type=options.PATH)
 
@@ -108,8 +109,10 @@ def verify(session: options.Session, file: str | None) -> None:
     """
     path = _path(session, file)
     with Stages(is_quiet=session.quiet) as meter:
-        summary = check_index(path, meter)
-    _show(session, path, summary)
+        summary, pages, recordings = check_index(path, meter)
+    fields = {**_facts(path, summary), "pages": pages, "recordings": recordings}
+    text = f"no fault: {pages:,} pages read, {recordings:,} recordings compared by a second path"
+    session.show(fields, [f"{path}: {text}"])
 
 
 @index.command("path")
@@ -139,17 +142,20 @@ def _memory_mb(text: str | None) -> int:
     return int(amount)
 
 
+def _facts(path: Path, summary: Summary) -> dict[str, object]:
+    age = round(summary.age_days(datetime.now(UTC)), 1)
+    return {"path": str(path), "bytes": path.stat().st_size, "age_days": age, "summary": summary}
+
+
 def _show(session: options.Session, path: Path, summary: Summary) -> None:
-    size = path.stat().st_size
-    age = summary.age_days(datetime.now(UTC))
-    fields = {"path": str(path), "bytes": size, "age_days": round(age, 1), "summary": summary}
+    built_at = datetime.fromisoformat(summary.built_at)
     counts = (f"{summary.counts.get(table, 0):,} {table.replace('_', ' ')}s" for table in _SHOWN)
     texts = {
-        "index": f"{path} ({size / 1e6:,.1f} MB)",
-        "dump": f"of {summary.dumped_at:%Y-%m-%d %H:%M} UTC, {age:,.0f} days old, schema"
-        f" {summary.schema}",
-        "built": f"{summary.built_at} by canon {summary.canon}",
+        "index": f"{path} ({path.stat().st_size / 1e6:,.1f} MB)",
+        "dump": f"of {summary.dumped_at:{_TIME}}, {summary.age_days(datetime.now(UTC)):,.0f} days"
+        f" old, schema {summary.schema}",
+        "built": f"{built_at:{_TIME}} by canon {summary.canon}",
         "has": ", ".join(counts),
     }
     lines = (line for name, text in texts.items() for line in output.labelled(name, text, 6, 0))
-    session.show(fields, lines)
+    session.show(_facts(path, summary), lines)

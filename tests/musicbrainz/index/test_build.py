@@ -15,11 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from chart_binder.errors import IndexFileError
+from chart_binder.domain.tags import TrackTags
+from chart_binder.errors import IndexFileError, LookupFailedError
 from chart_binder.musicbrainz.index import layout
 from chart_binder.musicbrainz.index.build import BuildOptions, build_index
 from chart_binder.musicbrainz.index.reader import Reader
+from chart_binder.musicbrainz.index.service import IndexService
 from chart_binder.musicbrainz.index.verify import check_index, write_digest
+from chart_binder.musicbrainz.source import MusicBrainzSource
 from make_dump import write_dump
 from musicbrainz.index.building import DUMP, OLD_INDEX, SilentMeter, build
 
@@ -51,7 +54,9 @@ def rows_of(path: Path) -> dict[str, list[tuple[object, ...]]]:
 
 
 def test_the_index_passes_its_checks_and_nothing_else_is_left(index: Path) -> None:
-    summary = check_index(index, SilentMeter())
+    summary, pages, recordings = check_index(index, SilentMeter())
+    assert pages * layout.PAGE_SIZE + layout.DIGEST_BYTES == index.stat().st_size
+    assert 200 < recordings <= 313
     counts = summary.counts["recording"], summary.counts["release"]
     assert (counts, summary.schema) == ((313, 332), 31)
     assert "work" in summary.absent
@@ -129,6 +134,8 @@ def refusal(source: Path, out: Path) -> str:
     ("artist_credit_name", 0, "99999999", "artist_credit(_name)? lacks rows"),
     ("release_country", 0, "99999999", "release lacks rows to which"),
     ("release_country", 1, "99999999", "area lacks rows to which"),
+    ("release_label", 2, "99999999", "label lacks rows to which 1 row of release_label refer"),
+    ("recording", 2, "a\0b", "recording', line 2: a NUL that is not escaped"),
 ])  # fmt: skip
 def test_a_damaged_row_is_refused(
     dump: Path, tmp_path: Path, table: str, column: int, value: str, reason: str
@@ -152,6 +159,44 @@ def test_a_file_that_is_missing_or_wrong_is_refused(
     if text is not None:
         (dump / name).write_text(text)
     assert reason in refusal(dump, tmp_path / "out")
+
+
+@pytest.mark.parametrize(("table", "reason"), [
+    ("track", r"track has two rows with one position on release \d+"),
+    ("medium", r"medium has two rows with the id \d+"),
+    ("recording", r"recording has two rows with the id \d+"),
+])  # fmt: skip
+def test_a_row_that_is_there_twice_is_refused(
+    dump: Path, tmp_path: Path, table: str, reason: str
+) -> None:
+    path = dump / "mbdump" / table
+    first, _, others = path.read_bytes().partition(b"\n")
+    path.write_bytes(first + b"\n" + others + first + b"\n")
+    assert re.search(reason, refusal(dump, tmp_path / "out"))
+
+
+@pytest.mark.parametrize(("table", "reason"), [
+    ("track", r"incomplete: track lacks \d+ rows, as the track counts of medium show"),
+    ("label", r"label lacks rows to which \d+ rows of release_label refer"),
+    ("medium_format", r"medium_format lacks rows to which \d+ rows of medium refer"),
+    ("release_status", r"release_status lacks rows to which \d+ rows of release refer"),
+    ("artist_credit_name", r"artist_credit_name lacks rows to which \d+ rows of track refer"),
+])  # fmt: skip
+def test_a_table_that_is_cut_at_the_end_of_a_line_is_refused(
+    dump: Path, tmp_path: Path, table: str, reason: str
+) -> None:
+    path = dump / "mbdump" / table
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[: len(lines) // 2]))
+    assert re.search(reason, refusal(dump, tmp_path / "out"))
+
+
+def test_blank_lines_are_skipped(dump: Path, index: Path) -> None:
+    for table in ("track", "isrc"):
+        path = dump / "mbdump" / table
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\n\n", 3) + b"\n")
+    build(dump, dump / "out")
+    assert rows_of(dump / "out") == rows_of(index)
 
 
 def test_a_file_that_is_no_index_is_not_replaced(tmp_path: Path) -> None:
@@ -320,6 +365,26 @@ def test_a_changed_byte_does_not_pass_the_check(index: Path, tmp_path: Path) -> 
         (tmp_path / "changed").write_bytes(changed)
         with pytest.raises(IndexFileError):
             check_index(tmp_path / "changed", SilentMeter())
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["DELETE FROM credit", "DELETE FROM artist", "DELETE FROM release",
+     "DELETE FROM release_group", "UPDATE recording SET releases = x'0102'",
+     "UPDATE release SET info = x'90'", "DELETE FROM recording", "DROP TABLE recording"],
+)  # fmt: skip
+def test_damage_is_never_taken_for_a_missing_recording(
+    index: Path, tmp_path: Path, query: str
+) -> None:
+    key, rest, isrc = map(str, one(
+        index,
+        "SELECT r.key, r.rest, i.isrc FROM isrc i JOIN recording r ON r.key = i.recording"
+        " WHERE r.releases IS NOT NULL LIMIT 1",
+    ))  # fmt: skip
+    tags = TrackTags(recording_mbid=layout.gid_of_row(int(key), int(rest)), isrcs=(isrc,))
+    source = MusicBrainzSource(IndexService(changed_copy(index, tmp_path, query)))
+    with pytest.raises(LookupFailedError, match="changed: the index is damaged"):
+        source.gather(tags)
 
 
 def test_a_damaged_list_of_words_is_an_error_that_says_so(index: Path, tmp_path: Path) -> None:

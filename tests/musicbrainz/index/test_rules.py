@@ -338,7 +338,7 @@ def test_the_country_of_an_artist(
 
 def write_texts(dump: SmallDump) -> None:
     recording = dump.recording("length", length=200_000)
-    medium = dump.medium(dump.release(recording))
+    medium = dump.medium(dump.release(recording), 2)
     for position, length in enumerate((100_000, 200_000, 300_000, 400_000), 2):
         dump.track(recording, medium, position, length=length)
     recording = dump.recording("codes")

@@ -1,4 +1,7 @@
-"""Read a dump of MusicBrainz: an archive `mbdump.tar.bz2`, or a folder of its unpacked tables."""
+"""Read a dump of MusicBrainz: an archive `mbdump.tar.bz2`, or a folder of its unpacked tables.
+
+Blank lines in a table, which a dump never has, are skipped.
+"""
 
 import bz2
 import hashlib
@@ -97,6 +100,7 @@ _FORMS = {
     "z": ("VARCHAR", re.compile(".*", re.DOTALL), "a time"),
 }
 _GREATEST = {"i": 2**31 - 1, "s": 2**15 - 1}
+_NEVER_RAW = {"\r": "a carriage return", "\0": "a NUL"}
 _NOTES = ("SCHEMA_SEQUENCE", "TIMESTAMP")
 _NULL = r"\N"
 _PIECE = 1 << 20
@@ -356,8 +360,8 @@ def _line_problem(line: bytes, columns: tuple[Column, ...]) -> str | None:
         return f"byte {error.start + 1} is not UTF-8"
     if not text.endswith("\n"):
         return "the line has no end, so the file is cut off"
-    if "\r" in text:
-        return "a carriage return that is not escaped"
+    if raw := next((name for sign, name in _NEVER_RAW.items() if sign in text), None):
+        return f"{raw} that is not escaped"
     fields = text[:-1].split("\t")
     if len(fields) != len(columns):
         return f"{counted(len(fields), 'field')}, and the table has {len(columns)} columns"

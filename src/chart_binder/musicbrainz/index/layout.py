@@ -33,6 +33,7 @@ DAMAGE: Final = (
     TypeError, ValueError,
 )  # fmt: skip
 """Raised while a damaged file is read."""
+DAMAGED: Final = "{}: the index is damaged ({}): `canon index verify` checks it"
 
 TABLES: Final = """
 -- the fields of `Summary`, each as JSON unless it is text

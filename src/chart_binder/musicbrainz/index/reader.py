@@ -74,9 +74,7 @@ class Reader:
             for kind, key, gid in self.execute("SELECT kind, key, gid FROM displaced"):
                 self._keys[kind, gid_text(gid)], self._gids[kind, key] = key, gid_text(gid)
         except layout.DAMAGE as error:
-            raise IndexFileError(
-                f"{path}: the index is damaged ({error}); build it again"
-            ) from error
+            raise IndexFileError(layout.DAMAGED.format(path, error)) from error
         self._statuses, self._types = words["status"], words["primary_type"]
         self._formats = words["format"]
         self._secondary = lru_cache(_CACHED)(self._secondary_types)

@@ -59,8 +59,7 @@ class IndexService:
             reader = self._of_thread.reader
             return Answer(_answer(reader, query), reader.dumped_at)
         except layout.DAMAGE as error:
-            problem = f"{self._path}: the index is damaged ({error}); build it again"
-            raise LookupFailedError(problem) from error
+            raise LookupFailedError(layout.DAMAGED.format(self._path, error)) from error
         except IndexFileError as error:
             raise LookupFailedError(str(error)) from error
 

@@ -6,10 +6,10 @@ Recordings and works are referred to by their keys in an index. A date is sorted
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from chart_binder.errors import IndexFileError, counted, how_to_install
 from chart_binder.files import quoted
@@ -20,20 +20,42 @@ from chart_binder.musicbrainz.index.layout import RECORDING, WORK, gid_of_row
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_REFERENCES = (
-    ("track", "recording", "recording", "id"), ("track", "medium", "medium", "id"),
-    ("medium", "release", "release", "id"), ("release", "release_group", "release_group", "id"),
-    ("release", "credit", "credit", "id"), ("recording", "credit", "credit", "id"),
-    ("release_group", "credit", "credit", "id"), ("track", "credit", "credit", "id"),
-    ("credit_name", "credit", "credit", "id"),
-    ("credit_name", "artist", "artist", "id"), ("event", "release", "release", "id"),
-    ("event", "area", "area", "id"),
-)  # fmt: skip
-"""Columns that must refer to a row of another table, or tables were cut at the end of a line."""
+_REFERENCES: Mapping[str, str] = {
+    "track": "recording medium credit credit=credit_name",
+    "medium": "release format=medium_format",
+    "release": "release_group credit credit=credit_name status=release_status",
+    "recording": "credit credit=credit_name",
+    "release_group": "credit credit=credit_name type=primary_type",
+    "credit_name": "credit artist",
+    "alias": "artist",
+    "artist": "area begin_area=area",
+    "area": "type=area_type",
+    "code": "area",
+    "event": "release area",
+    "release_label": "release label",
+    "secondary": "release_group secondary_type",
+    "isrc": "id=recording",
+    "link": "link_type",
+    "area_relation": "link entity0=area entity1=area",
+    "recording_work": "link entity0=recording entity1=work",
+    "recording_relation": "link entity0=recording entity1=recording",
+    "artist_gid_redirect": "new_id=artist",
+    "release_group_gid_redirect": "new_id=release_group",
+    "release_gid_redirect": "new_id=release",
+    "recording_gid_redirect": "new_id=recording",
+}
+"""The columns of each staged table that refer to rows of others, in a dump always to existing ones:
+`column=table`, or one word if both have the same name."""
 _NAMES = {
+    "alias": "artist_alias", "area_relation": "l_area_area", "code": "iso_3166_1",
     "credit": "artist_credit", "credit_name": "artist_credit_name", "event": "release_country",
+    "primary_type": "release_group_primary_type", "recording_relation": "l_recording_recording",
+    "recording_work": "l_recording_work", "secondary": "release_group_secondary_type_join",
+    "secondary_type": "release_group_secondary_type",
 }  # fmt: skip
 """The tables of a dump that are staged under another name."""
+_MISSING_TRACKS: Final = 0.001
+"""The share of tracks that may be missing by the track counts of media: triggers keep these."""
 
 
 def read_queries(name: str) -> dict[str, str]:
@@ -103,11 +125,14 @@ def _source(dump: Dump, table: str) -> str:
         return f"(SELECT {empty} WHERE false)"
     types = ", ".join(f"'{column.name}': '{column.sql_type}'" for column in columns)
     path = str(dump.tables[table]).replace("'", "''")
-    is_null = " OR ".join(f"{column.name} IS NULL" for column in columns if not column.is_optional)
+    damage = [f"{column.name} IS NULL" for column in columns if not column.is_optional]
+    damage += [
+        f"contains({column.name}, chr(0))" for column in columns if column.sql_type == "VARCHAR"
+    ]
     return (
         rf"(SELECT * FROM read_csv('{path}', delim='\t', quote='', escape='', header=false,"
         rf" nullstr='\N', auto_detect=false, new_line='\n', columns={{{types}}})"
-        f" WHERE CASE WHEN {is_null} THEN error('{table} has a NULL') ELSE true END)"
+        f" WHERE CASE WHEN {' OR '.join(damage)} THEN error('{table} is damaged') ELSE true END)"
     )
 
 
@@ -153,8 +178,30 @@ def run(
 
 def derive(connection: "DuckDBPyConnection", meter: Meter) -> None:
     """Derive all other tables. Raises `IndexFileError` if rows refer to others that are missing."""
-    meter.begin("check references", len(_REFERENCES), "columns")
-    for number, (table, column, other, key) in enumerate(_REFERENCES, 1):
+    _check_references(connection, meter)
+    _separate_keys(connection)
+    for title, query in read_queries("staging.sql").items():
+        if title.startswith("derive "):
+            table, stage = title.removeprefix("derive ").split(": ")
+            meter.begin(stage, 100, "%")
+            run(connection, f"CREATE TABLE {table} AS {query}", meter)
+
+
+def _check_references(connection: "DuckDBPyConnection", meter: Meter) -> None:
+    """Raise `IndexFileError` if rows are missing: a table may be cut at the end of a line."""
+    references = [
+        (table, reference.split("=")[0], reference.split("=")[-1])
+        for table, columns in _REFERENCES.items()
+        for reference in columns.split()
+    ]
+    for other in {other for _, _, other in references} - {"credit_name"}:
+        query = f"SELECT id FROM {other} GROUP BY id HAVING count(*) > 1 LIMIT 1"
+        if row := first_row(connection, query):
+            name = _NAMES.get(other, other)
+            raise IndexFileError(f"the dump is damaged: {name} has two rows with the id {row[0]}")
+    meter.begin("check references", len(references), "columns")
+    for number, (table, column, other) in enumerate(references, 1):
+        key = "credit" if other == "credit_name" else "id"
         query = (
             f"SELECT count(a.{column}), min(a.{column}) FROM {table} a"
             f" ANTI JOIN {other} b ON b.{key} = a.{column}"
@@ -166,12 +213,17 @@ def derive(connection: "DuckDBPyConnection", meter: Meter) -> None:
                 f" {counted(count, 'row')} of {_NAMES.get(table, table)} refer (such as {least})"
             )
         meter.show(number)
-    _separate_keys(connection)
-    for title, query in read_queries("staging.sql").items():
-        if title.startswith("derive "):
-            table, stage = title.removeprefix("derive ").split(": ")
-            meter.begin(stage, 100, "%")
-            run(connection, f"CREATE TABLE {table} AS {query}", meter)
+    missing, total = first_row(
+        connection,
+        "SELECT coalesce(sum(greatest(0, track_count - coalesce(t.rows, 0))), 0),"
+        " coalesce(sum(track_count), 0) FROM medium LEFT JOIN"
+        " (SELECT medium, count(*) AS rows FROM track GROUP BY medium) t ON t.medium = id",
+    )
+    if missing > total * _MISSING_TRACKS:
+        raise IndexFileError(
+            f"the dump is incomplete: track lacks {counted(missing, 'row')}, as the track counts"
+            " of medium show"
+        )
 
 
 def _separate_keys(connection: "DuckDBPyConnection") -> None:
@@ -222,5 +274,9 @@ def read_areas(connection: "DuckDBPyConnection") -> Areas:
         countries=frozenset(area for (area,) in countries),
         codes=grouped("SELECT area, code FROM code WHERE is_country ORDER BY code"),
         part_codes=grouped("SELECT area, code FROM code WHERE NOT is_country ORDER BY code"),
-        parents=grouped("SELECT area, parent FROM part_of ORDER BY parent"),
+        parents=grouped(
+            "SELECT r.entity1, r.entity0 FROM area_relation r JOIN link ON link.id = r.link"
+            " JOIN link_type t ON t.id = link.link_type"
+            " WHERE t.pair = 'area-area' AND t.name = 'part of' ORDER BY r.entity0"
+        ),
     )

@@ -21,11 +21,14 @@ CREATE MACRO date_of(s) AS
     CASE WHEN s // 10000 = 9999 THEN 0 ELSE s // 10000 * 10000 END
     + CASE WHEN s // 100 % 100 = 99 THEN 0 ELSE s // 100 % 100 * 100 END
     + CASE WHEN s % 100 = 99 THEN 0 ELSE s % 100 END;
--- load word
-SELECT 'status' AS kind, id, plain(name) AS name FROM {release_status}
-UNION ALL SELECT 'primary_type', id, plain(name) FROM {release_group_primary_type}
-UNION ALL SELECT 'secondary_type', id, plain(name) FROM {release_group_secondary_type}
-UNION ALL SELECT 'format', id, plain(name) FROM {medium_format}
+-- load release_status
+SELECT id, plain(name) AS name FROM {release_status}
+-- load primary_type
+SELECT id, plain(name) AS name FROM {release_group_primary_type}
+-- load secondary_type
+SELECT id, plain(name) AS name FROM {release_group_secondary_type}
+-- load medium_format
+SELECT id, plain(name) AS name FROM {medium_format}
 -- load link_type
 SELECT id, entity_type0 || '-' || entity_type1 AS pair, name FROM {link_type}
 -- load link
@@ -37,9 +40,8 @@ SELECT id, plain(name) AS name, type FROM {area}
 -- load code
 SELECT area, code, true AS is_country FROM {iso_3166_1}
 UNION ALL SELECT area, code, false FROM {iso_3166_2}
--- load part_of
-SELECT entity1 AS area, entity0 AS parent FROM {l_area_area} r JOIN link ON link.id = r.link
-JOIN link_type t ON t.id = link.link_type WHERE t.pair = 'area-area' AND t.name = 'part of'
+-- load area_relation
+SELECT link, entity0, entity1 FROM {l_area_area}
 -- load artist
 SELECT id, gid, plain(name) AS name, plain(sort_name) AS sort_name,
     shown(comment) AS comment, area, begin_area FROM {artist}
@@ -69,19 +71,24 @@ SELECT release, country AS area, sort_date(date_year, date_month, date_day) AS d
 FROM {release_country}
 UNION ALL SELECT release, NULL, sort_date(date_year, date_month, date_day)
 FROM {release_unknown_country} ORDER BY release
+-- load label
+SELECT id, plain(name) AS name FROM {label}
 -- load release_label
-SELECT release, plain(catalog_number) AS catno, plain(l.name) AS label
-FROM {release_label} r LEFT JOIN {label} l ON l.id = r.label ORDER BY release
+SELECT release, plain(catalog_number) AS catno, label FROM {release_label} ORDER BY release
 -- load medium
-SELECT id, release, position, format, shown(name) AS name FROM {medium} ORDER BY release
+SELECT id, release, position, format, shown(name) AS name, track_count FROM {medium}
+ORDER BY release
 -- load track
 SELECT gid, recording, medium, position, plain(name) AS name, artist_credit AS credit,
     is_data_track AS is_data FROM {track}
--- load redirect
-SELECT 0 AS kind, gid, new_id FROM {artist_gid_redirect}
-UNION ALL SELECT 1, gid, new_id FROM {release_group_gid_redirect}
-UNION ALL SELECT 2, gid, new_id FROM {release_gid_redirect}
-UNION ALL SELECT 3, gid, new_id FROM {recording_gid_redirect}
+-- load artist_gid_redirect
+SELECT gid, new_id FROM {artist_gid_redirect}
+-- load release_group_gid_redirect
+SELECT gid, new_id FROM {release_group_gid_redirect}
+-- load release_gid_redirect
+SELECT gid, new_id FROM {release_gid_redirect}
+-- load recording_gid_redirect
+SELECT gid, new_id FROM {recording_gid_redirect}
 -- load work
 SELECT id, key_of(gid) AS key, rest_of(gid) AS rest, plain(name) AS name FROM {work}
 -- load recording_work
@@ -98,7 +105,7 @@ SELECT DISTINCT credit, artist FROM credit_name
 -- derive release_date: find the first dates of releases
 SELECT release, min(date) AS date FROM event JOIN release ON release.id = event.release
 WHERE date <> 99999999 AND coalesce(status, 0) NOT IN
-    (SELECT id FROM word WHERE kind = 'status' AND name = 'Cancelled')
+    (SELECT id FROM release_status WHERE name = 'Cancelled')
 GROUP BY release
 -- derive placed: join tracks, media and recordings
 SELECT m.release, m.id AS medium, t.gid, r.key AS recording, t.position, t.is_data,

@@ -2,14 +2,16 @@
 
 import sqlite3
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from msgspec import structs
 
+from chart_binder.errors import IndexFileError
 from chart_binder.musicbrainz.index import layout
 from chart_binder.musicbrainz.index.areas import Areas, collation_key
 from chart_binder.musicbrainz.index.dump import Meter
@@ -33,6 +35,7 @@ _SOURCES: Final = {
     "isrc": "isrc_key",
     "media": "release",
     "title": "recording",
+    "word": "link_type",
 }
 """The staged tables that have about as many rows as a table of the index, if not its namesake."""
 
@@ -152,14 +155,18 @@ def _date(date: int) -> int:
 
 def _grouped(rows: Iterable[Row]) -> Iterator[Row]:
     """Yield each release with its media packed; the rows are sorted by release."""
-    release, media = None, list[layout.PackedMedium]()
-    for release_id, *medium in rows:
-        if release_id != release:
-            if media:
-                yield release, layout.ENCODER.encode(_shortened(media))
-            release, media = release_id, []
-        media.append(_medium(*medium))
-    if media:
+    for release, group in groupby(rows, itemgetter(0)):
+        media = [_medium(*medium) for _, *medium in group]
+        positions: list[tuple[str, Sequence[int]]] = [
+            ("medium", [medium.position for medium in media])
+        ]
+        positions += [("track", medium.positions) for medium in media]
+        for table, places in positions:
+            if len(set(places)) < len(places):
+                raise IndexFileError(
+                    f"the dump is damaged: {table} has two rows with one position on release"
+                    f" {release}"
+                )
         yield release, layout.ENCODER.encode(_shortened(media))
 
 

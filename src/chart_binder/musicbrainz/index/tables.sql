@@ -1,15 +1,20 @@
 /* The rows of each table of an index, in the order of its key. */
 -- word
-SELECT kind, id, name FROM word
+SELECT 'status', id, name FROM release_status
+UNION ALL SELECT 'primary_type', id, name FROM primary_type
+UNION ALL SELECT 'secondary_type', id, name FROM secondary_type
+UNION ALL SELECT 'format', id, name FROM medium_format
 UNION ALL SELECT 'link_type', id, name FROM link_type
 WHERE pair IN ('recording-recording', 'release_group-url') ORDER BY 1, 2
 -- identifier
 SELECT kind, unhex(hex_of(gid)), id FROM (
     SELECT 0 AS kind, gid, id FROM artist UNION ALL SELECT 1, gid, id FROM release_group
     UNION ALL SELECT 2, gid, id FROM release
-    UNION ALL SELECT kind, gid, new_id FROM redirect WHERE kind < 3
-    UNION ALL SELECT 3, d.gid, r.key FROM redirect d JOIN recording r ON r.id = d.new_id
-        WHERE d.kind = 3
+    UNION ALL SELECT 0, gid, new_id FROM artist_gid_redirect
+    UNION ALL SELECT 1, gid, new_id FROM release_group_gid_redirect
+    UNION ALL SELECT 2, gid, new_id FROM release_gid_redirect
+    UNION ALL SELECT 3, d.gid, r.key FROM recording_gid_redirect d
+        JOIN recording r ON r.id = d.new_id
 ) ORDER BY kind, gid
 -- artist
 SELECT a.id, unhex(hex_of(a.gid)), a.name, nullif(a.sort_name, a.name), a.comment, a.begin_area,
@@ -66,8 +71,9 @@ FROM release r JOIN release_group g ON g.id = r.release_group LEFT JOIN (
     SELECT release, list(date ORDER BY date) AS dates, list(area ORDER BY date) AS areas
     FROM event WHERE release BETWEEN $first AND $last GROUP BY release
 ) e ON e.release = r.id LEFT JOIN (
-    SELECT release, list(catno) AS catnos, list(label) AS labels
-    FROM release_label WHERE release BETWEEN $first AND $last GROUP BY release
+    SELECT release, list(catno) AS catnos, list(l.name) AS labels
+    FROM release_label LEFT JOIN label l ON l.id = label
+    WHERE release BETWEEN $first AND $last GROUP BY release
 ) l ON l.release = r.id LEFT JOIN (
     SELECT release, list(format ORDER BY position) AS formats
     FROM medium WHERE release BETWEEN $first AND $last GROUP BY release

@@ -4,7 +4,7 @@ import random
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from chart_binder.errors import IndexFileError
 from chart_binder.musicbrainz.index import layout
@@ -34,8 +34,16 @@ def count_rows(file: sqlite3.Connection, meter: Meter) -> dict[str, int]:
     return counts
 
 
-def check_index(path: Path, meter: Meter, sample: int = SAMPLE, seed: int = 0) -> layout.Summary:
-    """Check an index and return its summary. Raises `IndexFileError` for the first defect."""
+class Checked(NamedTuple):
+    """What an index without a defect has, and how many pages and recordings were checked."""
+
+    summary: layout.Summary
+    pages: int
+    recordings: int
+
+
+def check_index(path: Path, meter: Meter) -> Checked:
+    """Check an index. Raises `IndexFileError` for the first defect."""
     file = layout.open_index(path)
     try:
         summary = layout.read_summary(file)
@@ -51,8 +59,10 @@ def check_index(path: Path, meter: Meter, sample: int = SAMPLE, seed: int = 0) -
                 raise IndexFileError(
                     f"{path}: {table} has {count:,} rows, not {summary.counts.get(table):,}"
                 )
-        meter.begin("check a sample", sample, "recordings")
-        for number, key in enumerate(_sample(file, sample, seed), 1):
+        (pages,) = file.execute("PRAGMA page_count").fetchone()
+        keys = _sample(file)
+        meter.begin("check a sample", len(keys), "recordings")
+        for number, key in enumerate(keys, 1):
             for problem in _problems(file, key):
                 raise IndexFileError(f"{path}: {problem}")
             meter.show(number)
@@ -60,7 +70,7 @@ def check_index(path: Path, meter: Meter, sample: int = SAMPLE, seed: int = 0) -
         raise IndexFileError(f"{path}: the file is damaged: {error}") from error
     finally:
         file.close()
-    return summary
+    return Checked(summary, pages, len(keys))
 
 
 def write_digest(path: Path, meter: Meter) -> None:
@@ -82,13 +92,11 @@ def _check_digest(path: Path, meter: Meter) -> None:
         raise IndexFileError(f"{path}: the file is damaged: its checksum is wrong; build it again")
 
 
-def _sample(file: sqlite3.Connection, size: int, seed: int) -> Iterator[int]:
-    numbers = random.Random(seed)  # noqa: S311 (no secret)
+def _sample(file: sqlite3.Connection) -> set[int]:
+    numbers = random.Random(0)  # noqa: S311 (no secret)
     query = "SELECT key FROM recording WHERE key >= ? ORDER BY key LIMIT 1"
-    for _ in range(size):
-        row = file.execute(query, (numbers.randint(_LOWEST_KEY, _HIGHEST_KEY),)).fetchone()
-        if row:
-            yield row[0]
+    starts = (numbers.randint(_LOWEST_KEY, _HIGHEST_KEY) for _ in range(SAMPLE))
+    return {key for start in starts for (key,) in file.execute(query, (start,))}
 
 
 def _problems(file: sqlite3.Connection, key: int) -> Iterator[str]:
