@@ -136,11 +136,6 @@ ODD = {
 }
 
 
-def test_failing_engines_may_come_as_an_object() -> None:
-    body = b'{"results": [], "unresponsive_engines": {"google": "CAPTCHA"}}'
-    assert answered(body) == Degraded(("google (CAPTCHA)",))
-
-
 @pytest.mark.parametrize("body", ODD.values(), ids=ODD)
 def test_an_odd_value_leaves_the_other_results(body: bytes) -> None:
     outcome = answered(body.replace(b"%b", SOUND))

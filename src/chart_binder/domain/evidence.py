@@ -5,7 +5,7 @@ MusicBrainz's names and dates as spans of days.
 """
 
 from collections.abc import Callable, Hashable
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Annotated, NamedTuple, TypeVar
 
 import msgspec
@@ -25,14 +25,6 @@ from chart_binder.domain.vocabulary import (
     status_name,
     type_names,
 )
-
-
-@lru_cache(maxsize=4_096)
-def flags_in(title: str | None, comment: str | None) -> "RecordingFlags":
-    """Return a flag for each kind that remarks name and do not deny: `not the live one`."""
-    kinds = remarks_in(title, comment).kinds
-    return RecordingFlags(*(name in kinds for name in _KINDS))
-
 
 _KINDS = ("live", "remix", "demo", "edit", "acoustic", "mono")
 """In the order of `RecordingFlags`."""
@@ -238,11 +230,8 @@ class RecordingCandidate(Value, frozen=True):
     @property
     def intent(self) -> RecordingFlags:
         """The flags; absent ones are derived from title and disambiguation."""
-        derived = flags_in(self.title, self.disambiguation)
-        if self.flags is None:
-            return derived
-        pairs = zip(astuple(self.flags), astuple(derived), strict=True)
-        return RecordingFlags(*(new if flag is None else flag for flag, new in pairs))
+        kinds = self.remarks.kinds
+        return RecordingFlags(*(name in kinds for name in _KINDS))
 
     @property
     def remarks(self) -> Remarks:

@@ -250,8 +250,7 @@ def _hits(body: Mapping[str, object]) -> Iterator[Hit]:
 
 
 def _failing(body: Mapping[str, object]) -> Iterator[str]:
-    engines = body.get("unresponsive_engines")
-    for entry in map(list, engines.items()) if isinstance(engines, dict) else _list(engines):
+    for entry in _list(body.get("unresponsive_engines")):
         engine, *reasons = map(_text, entry if isinstance(entry, list) and entry else [entry])
         yield f"{engine} ({reasons[0]})" if reasons and reasons[0] else engine
 
