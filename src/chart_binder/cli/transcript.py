@@ -42,7 +42,7 @@ def list_runs(session: options.Session, limit: int) -> int:
         for listed in transcripts.list_recordings(store, folder, limit, skipped.record):
             fields = _listed_fields(listed)
             newest = newest or fields["path"] or fields["transcript"] or ""
-            session.show(fields, _listed_lines(listed))
+            session.show(fields, _listed_lines(fields))
     if newest:
         output.print_next(output.canon_call("transcript", "show", newest))
     else:
@@ -65,8 +65,7 @@ def _listed_fields(listed: transcripts.ListedRun) -> dict[str, Any]:
     } | (output.file_object(path, {}) if path else {"path": None})
 
 
-def _listed_lines(listed: transcripts.ListedRun) -> Iterator[str]:
-    fields = _listed_fields(listed)
+def _listed_lines(fields: dict[str, Any]) -> Iterator[str]:
     began = "?"
     with suppress(ValueError):  # a person may have written the transcript by hand
         began = local_time(fields["started_at"] or "")
