@@ -125,6 +125,7 @@ class Page:
 
 
 Serve = Callable[..., Page]
+Waiting = Callable[..., list[Path]]
 
 
 @pytest.fixture
@@ -144,7 +145,7 @@ def serve(start: Start) -> Serve:
 
 
 @pytest.fixture
-def waiting(canon: Canon, home: Path) -> Callable[..., list[Path]]:
+def waiting(canon: Canon, home: Path) -> Waiting:
     """Make files of different recordings: the rules leave them open, the model proposes albums."""
 
     def make(count: int, proposed: int = 0, album: str = "Hits") -> list[Path]:
@@ -167,6 +168,11 @@ def waiting(canon: Canon, home: Path) -> Callable[..., list[Path]]:
     return make
 
 
+def left(canon: Canon) -> list[str]:
+    """Return the names of the files in the queue."""
+    return [Path(line["path"]).name for line in canon("review", "list", "--output=json").lines]
+
+
 def eventually(holds: Callable[[], bool], seconds: float = 15) -> None:
     """Wait until something holds."""
     deadline = time.monotonic() + seconds
@@ -176,7 +182,7 @@ def eventually(holds: Callable[[], bool], seconds: float = 15) -> None:
 
 
 @pytest.fixture
-def page(serve: Serve, waiting: Callable[..., list[Path]]) -> Page:
+def page(serve: Serve, waiting: Waiting) -> Page:
     """A page with one proposed case and one without a proposal, open in a browser."""
     waiting(2, proposed=1)
     return serve().open()

@@ -3,20 +3,18 @@
 import signal
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from integration.conftest import Canon
 from integration.services import LP, SINGLE, asking, open_bundles
-from pages.conftest import Page, Serve, eventually
+from pages.conftest import Page, Serve, Waiting, eventually, left
 from servers.musicbrainz import MusicBrainzStandIn
 from servers.pages import Pages
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="so is its axe")
 
-Waiting = Callable[..., list[Path]]
 Open = Callable[..., Any]
 SECONDS_A_VERDICT = 6.0
 NARROW = {"width": 360, "height": 740}
@@ -72,10 +70,6 @@ def answer(page: Any, key: str, text: str, says: str) -> None:
     page.keyboard.insert_text(text)
     page.keyboard.press("Enter")
     page.wait_for_selector(says)
-
-
-def left(canon: Canon) -> list[str]:
-    return [Path(line["path"]).name for line in canon("review", "list", "--output=json").lines]
 
 
 def test_the_address_becomes_a_cookie(serve: Serve, waiting: Waiting, opened: Open) -> None:

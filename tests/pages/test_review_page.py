@@ -16,10 +16,9 @@ import pytest
 from chart_binder.jobs.review_words import page_text
 from integration.conftest import REPOSITORY, Canon, Start, in_store
 from integration.services import ALBUM, SINGLE, asking, file_of, open_bundles
-from pages.conftest import Page, Serve, eventually
+from pages.conftest import Page, Serve, Waiting, eventually, left
 from servers.musicbrainz import MusicBrainzStandIn
 
-Waiting = Callable[..., list[Path]]
 LIMIT = 100_000
 
 
@@ -28,10 +27,6 @@ def give(page: Page, case: str, action: str, **body: object) -> Any:
     others = {name: body.pop(name) for name in {"filters", "is_sure"} & {*body}}
     change = {"verdict": {"action": action, **body}, **others}
     return page.post(f"/case/{case}/verdict", change).json
-
-
-def listed(canon: Canon) -> list[str]:
-    return [Path(line["path"]).name for line in canon("review", "list", "--output=json").lines]
 
 
 def test_a_case_is_shown_at_a_glance(page: Page) -> None:
@@ -89,7 +84,7 @@ def test_verdicts_are_those_of_the_terminal(
     )
     assert give(page, cases[3], "reject", reason="a cover")["message"] == "rejected"
     assert give(page, cases[4], "keep")["next"] == "/queue"
-    assert listed(canon) == []
+    assert left(canon) == []
     overrides = canon("override", "list", "--output=json").lines
     said = sorted((one["crg_mbid"] or "", one["first_date"] or "") for one in overrides)
     assert said == sorted([(ALBUM, ""), (SINGLE, ""), ("", "1975-10-31")])
@@ -154,7 +149,7 @@ def test_every_verdict_can_be_taken_back(canon: Canon, serve: Serve, waiting: Wa
     assert (undone["message"], undone["next"]) == ("taken back: C2 is right", f"/case/{second}")
     assert page.post("/undo", {"id": first}).json["message"] == "taken back: accepted"
     assert "no verdict of this session" in page.post("/undo", {}).json["problem"]
-    assert len(listed(canon)) == 3
+    assert len(left(canon)) == 3
     assert canon("override", "list", "--output=json").lines == []
     give(page, third, "date", text="1975")
     assert page.end() == 3
@@ -164,7 +159,7 @@ def test_every_verdict_can_be_taken_back(canon: Canon, serve: Serve, waiting: Wa
     assert earlier == [third]
     assert 'data-act="undo"' in again.get(f"/case/{third}").text
     assert again.post("/undo", {"id": third}).json["message"] == "taken back: keep"
-    assert len(listed(canon)) == 3
+    assert len(left(canon)) == 3
 
 
 def test_proposals_that_are_alike_are_accepted_together(
@@ -179,12 +174,12 @@ def test_proposals_that_are_alike_are_accepted_together(
     assert page.get(f"/case/{case}/alike/x").status == 404
     wrong = page.post(f"/case/{case}/alike", {"by": "reason", "count": 2})
     assert (wrong.status, wrong.json["problem"]) == (409, "there are 3 proposals now: look again")
-    assert len(listed(canon)) == 4
+    assert len(left(canon)) == 4
     answer = page.post(f"/case/{case}/alike", {"by": "reason", "count": 3}).json
     assert (answer["message"], answer["done"]) == ("accepted together: 3, for 3 files", 3)
-    assert len(listed(canon)) == 1
+    assert len(left(canon)) == 1
     assert page.post("/undo", {}).json["message"] == "taken back: accepted together: 3"
-    assert len(listed(canon)) == 4
+    assert len(left(canon)) == 4
 
 
 def test_nothing_is_accepted_together_if_all_are_settled(
@@ -283,7 +278,7 @@ def test_page_batch_and_terminal_share_a_store(
         assert batch.wait(60) == 3
     assert "a person said keep" in give(page, cases[4], "accept")["problem"]
     eventually(lambda: sum(case not in cases for case in page.ids()) == 14)
-    assert len(listed(canon)) == 15
+    assert len(left(canon)) == 15
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -3,7 +3,6 @@
 import json
 import os
 import socket
-from collections.abc import Callable
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -12,10 +11,9 @@ import pytest
 
 from integration.conftest import Canon, in_store
 from integration.services import asking, file_of, open_bundles
-from pages.conftest import Answer, Page, Serve
+from pages.conftest import Answer, Page, Serve, Waiting
 from servers.musicbrainz import MusicBrainzStandIn
 
-Waiting = Callable[..., list[Path]]
 KEEP = {"verdict": {"action": "keep"}}
 
 
