@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from chart_binder.config import FetchConfig
-from chart_binder.errors import AddressForbiddenError, FetchError, UnknownHostError
-from chart_binder.web.fetch import MOST_REDIRECTS, PageFetcher, WebPage
+from chart_binder.errors import FetchError, UnknownHostError
+from chart_binder.web.fetch import MOST_REDIRECTS, PageFetcher
 from chart_binder.web.transport import Resolve, resolve_by_system
 from servers.http import Repeated, Response, StandIn
 from servers.pages import (
@@ -61,18 +61,6 @@ def test_a_page_is_read_with_its_title_and_final_address() -> None:
     headers = server.requests[1].headers
     assert headers["user-agent"].startswith("canon/")
     assert headers.keys().isdisjoint({"cookie", "referer"})
-
-
-def test_a_redirect_to_another_host_does_not_count_as_two_sources() -> None:
-    def read(*private: str) -> WebPage:
-        config = FetchConfig(allow_private_hosts=private, ports=(here.port, there.port))
-        reading = PageFetcher(config, resolve=leading_to("127.0.0.1"))
-        return reading.fetch(f"http://one.example:{here.port}/")
-
-    with Pages({"/there": "<p>x"}) as there, Pages({"/": redirect(f"{there.url}/there")}) as here:
-        with pytest.raises(AddressForbiddenError):
-            read("one.example")
-        assert read("one.example", "127.0.0.1").sources == (f"{there.url}/there",)
 
 
 @pytest.mark.parametrize(("content_type", "body", "text"), [

@@ -13,7 +13,7 @@ from chart_binder.config import FetchConfig, LLMConfig, SearxngConfig
 from chart_binder.errors import FetchError
 from chart_binder.net import Deadline
 from chart_binder.react.steps import Document, ToolCall
-from chart_binder.react.tools import Observation, RunContext, Tool, Toolbox, ToolError
+from chart_binder.react.tools import Observation, RunContext, Tool, Toolbox
 from chart_binder.web.fetch import MOST_UNASKED_PAGES, HostPacing, PageFetcher, RunPages
 from chart_binder.web.tools import web_fetch, web_search
 from corpus import rows
@@ -201,14 +201,6 @@ def test_a_source_is_the_last_address_and_two_results_for_one_page_are_one() -> 
     assert seen.content.count(OUT) == 1
 
 
-def test_a_page_whose_title_and_snippet_another_site_copies_is_read() -> None:
-    pages = {"copy.example/1": page("<p>Nothing."), "honest.example/1": page(OUT)}
-    with web(pages, list(pages)) as served:
-        seen = search(served.run())
-    assert {*served.asked} == {*pages}
-    assert [document.number for document in seen.documents] == [1, 2]
-
-
 def test_a_document_has_the_links_of_its_page_that_may_lead_on() -> None:
     text = f'{OUT}<a href="/queen">Queen discography</a> <a href="/shop">Shop</a>'
     with web({"a.example/1": page(text)}, ["a.example/1"]) as served:
@@ -289,20 +281,3 @@ def test_what_a_thread_could_not_read_is_tried_again_by_the_one_that_waited() ->
         assert served.asked == ["a.example/1"] * 2
         pages["a.example/1"] = page(OUT)
         assert OUT in shared.fetch(url).extract.blocks
-
-
-def test_pages_of_one_host_wait_for_its_pause() -> None:
-    places = [f"a.example/{number}" for number in range(3)]
-    with web(dict.fromkeys(places, page(OUT)), places, host_pause_s=0.2) as served:
-        began = time.monotonic()
-        seen = search(served.run())
-        assert time.monotonic() - began >= 0.4
-    assert all(document.is_fetched for document in seen.documents)
-
-
-def test_a_search_that_finds_nothing_opens_nothing() -> None:
-    with web({}, []) as served:
-        assert search(served.run()).documents == ()
-        with pytest.raises(ToolError):
-            fetch(served.run(), served.url("a.example/1"))
-        assert served.asked == ["a.example/1"]
