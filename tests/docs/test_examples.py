@@ -166,6 +166,17 @@ def test_every_link_of_the_docs_leads_somewhere() -> None:
             assert (file.parent / target).exists(), f"{file.name}: {target}"
 
 
+@pytest.mark.parametrize(
+    ("shelf", "most_words"), [("Using canon", 900), ("Building on canon", 1_800)]
+)
+def test_a_page_can_be_read_in_one_sitting(shelf: str, most_words: int) -> None:
+    listed = page("docs/index.md").partition(f":caption: {shelf}\n")[2].partition("```")[0]
+    names = {line for line in listed.splitlines() if line and not line.startswith(":")}
+    assert len(names) > 8
+    words = {name: len(page(f"docs/{name}.md").split()) for name in names - {"decisions"}}
+    assert {name: count for name, count in words.items() if count > most_words} == {}
+
+
 def dialect(name: str) -> Dialect:
     made: Dialect = plugins.load("chart_binder.dialects", name)()
     return made
@@ -285,7 +296,6 @@ def test_a_dialect_is_written_as_it_is_shown(place: int) -> None:
 
 def test_the_programs_of_the_page_are_typed_to_the_end(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
-    assert len(page("docs/react.md").split()) <= 1_200
     lists = (
         "tools = [departures, departure_time]\n"
         "run('?', model, tools)\nrun('?', model, (departures,))\n"

@@ -59,9 +59,8 @@ def test_each_command_prints_what_the_page_says(tmp_path: Path) -> None:
         assert printed(command) == output, command
 
 
-def test_the_page_is_short_and_has_every_key_and_field() -> None:
+def test_the_page_has_every_key_and_field() -> None:
     from beetsplug.canon import _DEFAULTS
     from beetsplug.canon.fields import ITEM_TYPES
 
-    assert len(page(PAGE).split()) <= 900
     assert [name for name in (*_DEFAULTS, *ITEM_TYPES) if name not in page(PAGE)] == []
