@@ -39,7 +39,7 @@ def test_the_index_finds_what_the_web_service_finds(table: dict[str, Score], kin
 
 
 def test_the_page_has_the_figures(table: dict[str, Score]) -> None:
-    assert "\n".join(lines(table)) in page("docs/offline_index.md")
+    assert "\n".join(lines(table)) in page("docs/benchmarks.md")
 
 
 def test_a_title_by_another_artist_is_not_found(paths: BothPaths) -> None:
