@@ -19,7 +19,7 @@ from chart_binder.jobs.batch.report import BatchTally
 from chart_binder.jobs.decision import Decision, FileOutcome, State
 from chart_binder.jobs.journal import WritingRun
 from chart_binder.jobs.stored_decisions import new_run
-from chart_binder.jobs.write import WriteStatus
+from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.store import open_store
 from servers.prometheus import read_text
 
@@ -170,3 +170,11 @@ def test_a_writing_run_that_is_interrupted_is_stored_with_what_it_did(
     assert kept is not None
     assert (kept.status, kept.counts) == (status, {"written": 1})
     assert kept.ended_at_utc
+
+
+def test_the_rate_of_a_writing_run_counts_from_its_start() -> None:
+    results = TagResults(as_json=True)
+    results.tally.started -= 10
+    for name in ("a.flac", "b.flac"):
+        results.show(WriteReport(Path(name), WriteStatus.UNCHANGED))
+    assert results.tally.rate == pytest.approx(0.2, rel=0.1)

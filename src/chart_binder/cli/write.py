@@ -177,6 +177,7 @@ class TagResults:
     status: int = 0
     counts: Counter[WriteStatus] = field(default_factory=Counter)
     partial: Counter[str] = field(default_factory=Counter)
+    tally: BatchTally = field(default_factory=BatchTally)
     lines: list[str] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
     _held: list[WriteReport] = field(default_factory=list)
@@ -267,7 +268,8 @@ class TagResults:
             self._undated.append(report.path)
             track = report.plan.draft.track if report.plan else None
             self._is_year_open |= track is None or track.certain_date is None
-        self._bar.show(BatchTally(files=(done := self.counts.total()), worked=done))
+        self.tally.files = self.tally.worked = self.counts.total()
+        self._bar.show(self.tally)
         waiting = _WAITS if report.waits else 0
         file_status = output.worst(waiting, _WRITE_STATUS.get(report.status, 0))
         self._needs_person |= file_status == _WAITS and not report.is_dated
