@@ -95,7 +95,7 @@ ARTIST, RELEASE_GROUP, RELEASE, RECORDING, WORK = range(5)
 """The kinds of `identifier` (without works) and of `displaced` (recordings and works alone)."""
 
 
-class Info(msgspec.Struct, frozen=True, array_like=True):
+class Info(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What a release row packs into `info`, in the web service's order."""
 
     events: tuple[tuple[int, str | None], ...]
@@ -106,7 +106,7 @@ class Info(msgspec.Struct, frozen=True, array_like=True):
     """The format of each medium, a word's id."""
 
 
-class PackedMedium(msgspec.Struct, frozen=True, array_like=True):
+class PackedMedium(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A medium with its tracks: first the pregap, then tracks by position, then data tracks."""
 
     position: int

@@ -82,8 +82,7 @@ class Reader:
         self.credit = lru_cache(_CACHED)(self._credit)
         self._credit_with_aliases = lru_cache(_CACHED)(partial(self._credit, with_aliases=True))
         self._untracked = lru_cache(_CACHED)(self._release)
-        self._artists: dict[str, ws.MBArtist] = {}
-        self._last_row: tuple[str, RecordingRow | None] = "", None
+        self.recording_row = lru_cache(1)(self._recording_row)  # its releases are next
 
     def _find(self, query: str, *values: int | bytes | None) -> Any:
         """Return the row of a query, or None."""
@@ -102,17 +101,14 @@ class Reader:
         row = self._find(query, kind, bytes.fromhex(mbid.replace("-", "")))
         return row[0] if row else None
 
-    def recording_row(self, mbid: str) -> RecordingRow | None:
+    def _recording_row(self, mbid: str) -> RecordingRow | None:
         """Return the row of a recording, also of one that was merged."""
-        if self._last_row[0] == mbid:
-            return self._last_row[1]
         key, rest = layout.key_and_rest(mbid)
         key = self._keys.get((layout.RECORDING, mbid), key)
         row: RecordingRow | None = self._find(_RECORDING, key)
         if row is None or row[1] != rest:
             merged = self.row_id(layout.RECORDING, mbid)
             row = None if merged is None else self._row(_RECORDING, merged)
-        self._last_row = mbid, row
         return row
 
     def recording_rows(self, keys: Iterable[int]) -> list[RecordingRow]:
@@ -267,18 +263,12 @@ class Reader:
 
     def artist(self, mbid: str) -> ws.MBArtist | None:
         """Return an artist with its country."""
-        if artist := self._artists.get(mbid):  # of a credit that was just read
-            return artist
         row_id = self.row_id(layout.ARTIST, mbid)
         return None if row_id is None else self._artist(self._row(_ARTIST, row_id))
 
     def _artist(self, row: ArtistRow, *, with_aliases: bool = False) -> ws.MBArtist:
         gid, name, sort_name, comment, country, aliases = row
-        mbid = ArtistId(gid_text(gid))
-        artist = ws.MBArtist(mbid, name, sort_name or name, comment, country)
-        if len(self._artists) >= _CACHED:
-            self._artists.clear()
-        self._artists[mbid] = artist
+        artist = ws.MBArtist(ArtistId(gid_text(gid)), name, sort_name or name, comment, country)
         if aliases and with_aliases:
             texts = layout.TEXTS.decode(aliases)
             return replace(artist, alias_list=tuple(map(ws.Alias, texts)))
