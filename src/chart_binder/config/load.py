@@ -259,12 +259,7 @@ def model_options(options: Mapping[str, Any]) -> LLMConfig:
     try:
         return LLMConfig.model_validate(options)
     except ValidationError as error:
-        texts: dict[str, str] = {}
-        for detail in error.errors():
-            path = tuple(map(str, detail["loc"]))
-            name = f"{path[0]}: " if path else ""
-            texts.setdefault(name, f"{name}{_defect(detail, '.'.join(('llm', *path)))}")
-        raise ConfigError("; ".join(texts.values())) from error
+        raise ConfigError(_error_texts(error, {}, "options", ("llm",))) from error
 
 
 _ALLOWED = {
