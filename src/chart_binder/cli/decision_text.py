@@ -101,7 +101,7 @@ def decision_lines(
     if explained and not brief and decision.questions:
         yield from _questions(case)
     elif brief:
-        first, *further = missing_facts(decision) or [""]
+        first, *further = decision.missing_facts or [""]
         remainder = (
             f"and {counted(len(further), 'other fact')}: see canon explain" if further else ""
         )
@@ -139,13 +139,6 @@ def _belonging(case: Case, crg: str, *, brief: bool) -> Iterator[str]:
             yield from labelled("through", sibling_text(sibling))
             yield from labelled("", musicbrainz_page("recording", sibling.mb_recording_id))
     yield from labelled("because", decision.rationale)
-
-
-def missing_facts(decision: Decision) -> Sequence[str]:
-    """Return the missing facts that the problem of a model's answer does not mention."""
-    result = decision.adjudication
-    problem = (result and not decision.failure and result.problem) or ""
-    return [fact for fact in decision.missing_facts if fact not in problem]
 
 
 def _questions(case: Case) -> Iterator[str]:
