@@ -1,7 +1,7 @@
 """Evidence bundles: the facts about one recording on which a decision is based.
 
 Fields have the producer's values; properties interpret them, for example types and statuses by
-MusicBrainz's names and dates as spans of days.
+MusicBrainz's names and dates as spans of days. Reading a bundle calls no Python for a release.
 """
 
 from collections.abc import Callable, Hashable

@@ -3,6 +3,7 @@
 import hashlib
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import msgspec
@@ -98,7 +99,11 @@ def evidence_hash(bundle: EvidenceBundle) -> str:
     Keys, recordings, groups and releases are sorted, and types, statuses and countries are written
     as by MusicBrainz. `artifact`, the time of fetching and `unread` do not count.
     """
-    bundle = normalize(bundle)
+    texts: set[str | None] = set()
+    for recording in bundle.recording_candidates:
+        for group in recording.groups:
+            texts.update(*map(_texts_of[Release], group.editions))
+    bundle = _rewritten(bundle) if _any_blank(texts) else normalize(bundle)
     sources = _ordered((bundle.provenance and bundle.provenance.sources_used) or ())
     artist = bundle.performer
     facts = asdict(bundle) | {
@@ -177,7 +182,7 @@ def _ordered(words: Iterable[str]) -> list[str]:
 
 
 # Normal form: no blank texts, ids as MusicBrainz writes them, dates as short as possible, no
-# duplicates.
+# duplicates. Most bundles have it already, so a few fast checks of the whole bundle come first.
 
 V = TypeVar("V", bound=Value)
 
@@ -194,15 +199,87 @@ _LISTS: dict[type[Value], tuple[str, ...]] = {
     RecordingCandidate: ("isrcs",),
     ReleaseGroup: ("secondary_types", "labels", "countries", "artist_ids"),
 }
+_texts_of = {kind: attrgetter(*names) for kind, names in _TEXTS.items()}
+_PLAIN = bytes(code for code in range(33, 127) if not chr(code).isupper())
+"""Printable ASCII without capitals: an id of these characters is in normal form."""
+_MAX_DATES = 65_536
+_normal_dates: set[str | None] = {None}
+"""Dates known to be in normal form; a bundle has a thousand, and most days recur."""
 
 
 def normalize(bundle: EvidenceBundle) -> EvidenceBundle:
-    """Return a bundle in normal form: the same object if it is in that form already.
+    """Return a bundle in normal form; blank texts in releases may stay, and mean unknown.
 
     Raises `EvidenceError` with the path of a blank id or of an invalid date.
     """
-    is_normal = bundle.once("is_normal", lambda: _rewritten(bundle) == bundle)
-    return bundle if is_normal else _rewritten(bundle)
+
+    def is_normal() -> bool:
+        return _is_normal_above_releases(bundle) and _has_normal_dates(bundle)
+
+    return bundle if bundle.once("is_normal", is_normal) else _rewritten(bundle)
+
+
+def _is_normal_above_releases(bundle: EvidenceBundle) -> bool:
+    if bundle.version is None or not (bundle.all_ids.is_each_once or _has_no_duplicate(bundle)):
+        return False
+    texts: set[str | None] = {bundle.recording_title, bundle.siblings}
+    artist_id = "-"
+    if bundle.artist:
+        texts.update(_texts_of[Artist](bundle.artist))
+        artist_id = bundle.artist.mb_artist_id or "-"
+    for recording in bundle.recording_candidates:
+        groups = recording.rg_candidates or ()
+        texts.update(_texts_of[RecordingCandidate](recording))
+        if recording.artist and recording.artist != _artist(recording.artist):
+            return False
+        texts.update([group.title for group in groups])
+        texts.update([group.artist_credit for group in groups])
+        texts.update([group.primary_type for group in groups])
+    return _are_bare_ids([artist_id, *bundle.all_ids.ids]) and not _any_blank(texts)
+
+
+def _has_no_duplicate(bundle: EvidenceBundle) -> bool:
+    """Return whether no list has an id twice; several recordings may be on one release."""
+    recordings = bundle.recording_candidates
+    lists: list[list[str]] = [[recording.mb_recording_id for recording in recordings]]
+    for recording in recordings:
+        lists.append([group.mb_rg_id for group in recording.groups])
+        editions = (group.editions for group in recording.groups)
+        lists += ([release.mb_release_id for release in releases] for releases in editions)
+    return all(len(set(ids)) == len(ids) for ids in lists)
+
+
+def _are_bare_ids(ids: list[str]) -> bool:
+    together = "".join(ids)
+    if together.isascii() and not together.encode().translate(None, _PLAIN):
+        return all(ids)
+    return all(id_ and (id_ == id_.lower() == id_.strip() or bare_id(id_) == id_) for id_ in ids)
+
+
+def _has_normal_dates(bundle: EvidenceBundle) -> bool:
+    recordings = bundle.recording_candidates
+    groups = [group for recording in recordings for group in recording.rg_candidates or ()]
+    dates = [release.date for group in groups for release in group.releases or ()]
+    dates += [group.first_release_date for group in groups]
+    dates += [recording.first_release_date for recording in recordings]
+    return _normal_dates.issuperset(dates) or all(map(_is_normal_date, dates))
+
+
+def _is_normal_date(date: str | None) -> bool:
+    if date not in _normal_dates:
+        try:
+            if not date or PartialDate.parse(date).text != date:
+                return False
+        except ValueError:
+            return False
+        if len(_normal_dates) > _MAX_DATES:
+            _normal_dates.intersection_update({None})
+        _normal_dates.add(date)
+    return True
+
+
+def _any_blank(texts: set[str | None]) -> bool:
+    return "" in texts or any(map(str.isspace, filter(None, texts)))
 
 
 def _rewritten(bundle: EvidenceBundle) -> EvidenceBundle:
@@ -263,8 +340,8 @@ def _without_blanks(value: V) -> V:
     kind = type(value)
     changed: dict[str, object] = {
         name: None
-        for name in _TEXTS[kind]
-        if (text := getattr(value, name)) is not None and not non_blank(text)
+        for name, text in zip(_TEXTS[kind], _texts_of[kind](value), strict=True)
+        if text is not None and not non_blank(text)
     }
     for name in _LISTS.get(kind, ()):
         if texts := getattr(value, name):
