@@ -31,7 +31,6 @@ from chart_binder.domain.records import Measures, RunRecord, now_utc
 from chart_binder.errors import INTERRUPTED, UsageError, counted, end_status
 from chart_binder.files import path_text, replace_file
 from chart_binder.jobs.batch.items import (
-    BundleRequest,
     Estimate,
     EstimatedPart,
     Order,
@@ -310,9 +309,7 @@ def _decide_requests(
     def on_file(file: "FileResult") -> None:
         line = requests.pop(file.path, is_given=file.outcome.is_given)
         answer = {"line": line.number, "id": line.id} | file_result(file)
-        output.print_json(
-            answer | ({"path": None} if isinstance(line.target, BundleRequest) else {})
-        )
+        output.print_json(answer | ({"path": None} if file.outcome.is_given else {}))
 
     items = requests.items(read_lines(sys.stdin.fileno()))
     result = _run(session, run_options, lambda _: items, metrics, on_file)

@@ -337,58 +337,51 @@ class LineError(EvidenceError):
 
 
 @dataclass(frozen=True, slots=True)
-class BundleRequest:
-    """An evidence bundle to decide; results show it as `name`."""
+class LineRequest:
+    """A line: its number, the path or evidence bundle to decide, and the `id` of the caller."""
 
-    name: str
-    document: object
+    number: int
+    target: object
+    id: object
+
+    @property
+    def path(self) -> Path:
+        """The path of the file, or the name under which results of a bundle are shown."""
+        return self.target if isinstance(self.target, Path) else Path(f"line {self.number}")
 
     def bundle(self) -> EvidenceBundle:
         """Return the bundle. Raises `EvidenceError`."""
-        if isinstance(self.document, EvidenceError):
-            raise self.document
-        return read_bundle(self.document)  # type: ignore[arg-type]  # it reports a wrong type
-
-
-@dataclass(frozen=True, slots=True)
-class LineRequest:
-    """A line: its number, what to decide, and the `id` that the caller gave it."""
-
-    number: int
-    target: Path | BundleRequest
-    id: object = None
+        if isinstance(self.target, EvidenceError):
+            raise self.target
+        return read_bundle(self.target)  # type: ignore[arg-type]  # it reports a wrong type
 
 
 def read_request(text: bytes, number: int) -> LineRequest:
     """Read a line; an invalid line becomes a bundle that raises the problem when it is read."""
-    name, why = f"line {number}", ""
-    document: Any = None
+    document, why = None, ""
     try:
         document = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         why = f" ({error})"
-    target = _target(document, name)
+    fields = document if isinstance(document, Mapping) else {}
+    target = _target(fields)
     if target is None:
         excerpt = text[:60].decode(errors="replace")
-        problem = f"{name}: found {excerpt!r}{why}; allowed is {_ALLOWED}"
-        target = BundleRequest(name, LineError(problem))
-    return LineRequest(
-        number, target, document.get("id") if isinstance(document, Mapping) else None
-    )
+        problem = f"line {number}: found {excerpt!r}{why}; allowed is {_ALLOWED}"
+        target = LineError(problem)
+    return LineRequest(number, target, fields.get("id"))
 
 
-def _target(document: object, name: str) -> Path | BundleRequest | None:
+def _target(fields: Mapping[str, object]) -> object:
     """Return what a line asks to decide, or None if it names nothing or is ambiguous."""
-    if not isinstance(document, Mapping):
-        return None
-    if "recording_candidates" in document:
-        return BundleRequest(name, document)
-    bundle, path, encoded = map(document.get, ("bundle", "path", "path_b64"))
+    if "recording_candidates" in fields:
+        return fields
+    bundle, path, encoded = map(fields.get, ("bundle", "path", "path_b64"))
     if bundle is not None:
-        return BundleRequest(name, bundle) if path is encoded is None else None
+        return bundle if path is encoded is None else None
     try:
         if encoded is not None:
-            path = os.fsdecode(base64.b64decode(encoded, validate=True))
+            path = os.fsdecode(base64.b64decode(encoded, validate=True))  # type: ignore[arg-type]
     except (ValueError, TypeError):
         return None
     return Path(path) if isinstance(path, str) and path and "\0" not in path else None
@@ -408,35 +401,34 @@ class Requests:
     """The lines of another program, each of which gets one answer."""
 
     def __init__(self) -> None:
-        self._pending: defaultdict[Path | str, deque[LineRequest]] = defaultdict(deque)
+        self._pending: defaultdict[tuple[Path, bool], deque[LineRequest]] = defaultdict(deque)
 
-    def items(self, lines: Iterable[bytes]) -> Iterator[Album | BundleRequest | NoInputYet]:
+    def items(self, lines: Iterable[bytes]) -> Iterator[Album | LineRequest | NoInputYet]:
         """Yield what is asked for; consecutive files of one folder are one album."""
         requests = (
             read_request(text, number) for number, text in enumerate(lines, 1) if text.strip()
         )
         album: list[Path] = []
         for request in chain(_read_ahead(requests, queue.Queue(_MAX_LINES_AHEAD)), (None,)):
-            item = request.target if isinstance(request, LineRequest) else request
+            path = None
             if isinstance(request, LineRequest):
-                target = request.target
-                key = target.name if isinstance(target, BundleRequest) else target
-                self._pending[key].append(request)
-            if isinstance(item, Path) and _fits(album, item):
-                album.append(item)
+                is_file = isinstance(request.target, Path)
+                self._pending[request.path, not is_file].append(request)
+                path = request.path if is_file else None
+            if path and _fits(album, path):
+                album.append(path)
                 continue
             if album:
                 yield Album(tuple(album), is_urgent=True)
-            album = [item] if isinstance(item, Path) else []
-            if isinstance(item, BundleRequest | NoInputYet):
-                yield item
+            album = [path] if path else []
+            if request and not path:
+                yield request
 
     def pop(self, path: Path, *, is_given: bool) -> LineRequest:
         """Return and forget the first request that a result answers; `is_given`: for a bundle."""
-        key = str(path) if is_given else path
-        request = self._pending[key].popleft()
-        if not self._pending[key]:
-            del self._pending[key]
+        request = self._pending[path, is_given].popleft()
+        if not self._pending[path, is_given]:
+            del self._pending[path, is_given]
         return request
 
 

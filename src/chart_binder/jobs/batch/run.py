@@ -20,7 +20,7 @@ from chart_binder.domain.records import Measures, RunRecord, now_utc
 from chart_binder.domain.tags import album_folder
 from chart_binder.files import absolute_path
 from chart_binder.jobs.batch import Album, AlbumResult, ThreadExecutor, Worker
-from chart_binder.jobs.batch.items import BundleRequest, NoInputYet
+from chart_binder.jobs.batch.items import LineRequest, NoInputYet
 from chart_binder.jobs.batch.report import BatchTally
 from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck
 from chart_binder.jobs.decision import Cause, Decision, FileCase, FileOutcome, Stage, State
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from chart_binder.jobs.batch.dask import DaskExecutor
     from chart_binder.store import Store
 
-Items = Iterator[Album | UnreadablePath | BundleRequest | NoInputYet]
+Items = Iterator[Album | UnreadablePath | LineRequest | NoInputYet]
 OnFinished = Callable[[FileOutcome, WriteReport | None], None]
 
 MAX_FAILURES = 8
@@ -373,7 +373,7 @@ class BatchRun:
             elif isinstance(item, UnreadablePath):
                 error = Decision(State.ERROR, error=str(item.problem), cause=Cause.FILE)
                 self.buffer.add(FileOutcome(item.path, error))
-            elif isinstance(item, BundleRequest):
+            elif isinstance(item, LineRequest):
                 self._decide(item)
             elif isinstance(item, NoInputYet):
                 self._is_idle = True
@@ -406,11 +406,11 @@ class BatchRun:
             future = self.executor.gather(Album(tuple(to_do)))
             self._futures[future] = partial(self._gathered, len(to_do))
 
-    def _decide(self, request: BundleRequest) -> None:
+    def _decide(self, request: LineRequest) -> None:
         """Decide a bundle by rules in this thread; it is not saved, because it is not a file."""
         pipeline = self.worker.pipeline
         case = attempt(lambda: decide_by_rules(pipeline, request.bundle()))
-        file = FileCase(Path(request.name), None, case, is_given=True)
+        file = FileCase(request.path, None, case, is_given=True)
         if needs_adjudicator(pipeline, case):
             self._waiting.append(file)
         else:
