@@ -39,7 +39,7 @@ from chart_binder.jobs.batch.resume import (
     ResumeCheck,
     interrupted_refresh,
 )
-from chart_binder.jobs.batch.run import BatchRun, Items, OutcomeBuffer, TagWriter, on_error
+from chart_binder.jobs.batch.run import BatchRun, Items, OutcomeBuffer, TagWriter
 from chart_binder.jobs.batch.years import YearQueue
 from chart_binder.jobs.decision import WAITING_STATES, Decision, FileOutcome, State
 from chart_binder.jobs.drift import DriftCheck
@@ -354,9 +354,12 @@ def _decide_items(
 ) -> None:
     """Decide the items, then ask about the uncertain years; store the end of a run that fails."""
     batch.buffer.begin_run()
-    with on_error(partial(_save_failed_end, batch.buffer, batch.tally)):
+    try:
         batch.run(items(store))
         batch.finish(years.ask(store, batch.worker.pipeline, to_stop))
+    except BaseException as error:
+        _save_failed_end(batch.buffer, batch.tally, error)
+        raise
     batch.is_cut_short |= bool(years.files_left) and to_stop()
 
 

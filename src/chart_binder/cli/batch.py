@@ -39,7 +39,7 @@ from chart_binder.jobs.batch.items import (
 )
 from chart_binder.jobs.batch.report import BatchTally, metrics_json, prometheus_text
 from chart_binder.jobs.batch.resume import FileSelection
-from chart_binder.jobs.batch.run import Items, on_error
+from chart_binder.jobs.batch.run import Items
 from chart_binder.jobs.stored_decisions import new_run
 
 if TYPE_CHECKING:
@@ -363,8 +363,11 @@ def metrics_file(path: str | None) -> Iterator["MetricsFile"]:
             metrics.write(path)
         except OSError as error:
             raise UsageError(f"--metrics {path_text(path)}: {error.strerror}") from error
-    with on_error(lambda error: metrics.end(end_status(error))):
+    try:
         yield metrics
+    except BaseException as error:
+        metrics.end(end_status(error))
+        raise
 
 
 @dataclass(slots=True)

@@ -5,7 +5,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
@@ -520,13 +519,3 @@ class BatchRun:
         for outcome in outcomes:
             self.tally.add_file(outcome, None)
             self.on_finished(outcome, None)
-
-
-@contextmanager
-def on_error(report: Callable[[BaseException], None]) -> Iterator[None]:
-    """Call `report` with the exception or interruption that ends the block, if any; re-raise it."""
-    try:
-        yield
-    except BaseException as error:
-        report(error)
-        raise
