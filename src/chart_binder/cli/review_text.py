@@ -33,7 +33,7 @@ from chart_binder.domain.vocabulary import area_name
 from chart_binder.errors import counted
 from chart_binder.files import path_text
 from chart_binder.jobs.decision import State
-from chart_binder.jobs.overrides import OverrideEffect, VerdictResult
+from chart_binder.jobs.overrides import DECIDE_AGAIN, OverrideEffect, VerdictResult
 from chart_binder.jobs.review import CandidateRow, ReviewCase, reasons
 from chart_binder.jobs.review_words import KEYS, need_text, pages_to_edit, short_need
 from chart_binder.jobs.stored_decisions import path_from_bytes
@@ -333,7 +333,11 @@ def verdict_lines(case: ReviewCase, words: str, result: VerdictResult) -> Iterat
     yield f"{path_text(case.path)}: {words}{files}"
     if result.saved.override:
         yield from override_lines(result.saved.override, OverrideEffect(bundle=case.bundle))
-    yield from labelled_list("note", result.notes)
+    yield from labelled_list("note", _notes(result))
+
+
+def _notes(result: VerdictResult) -> tuple[str, ...]:
+    return (*result.notes, DECIDE_AGAIN) if result.decide_again else result.notes
 
 
 def override_lines(override: OverrideRecord, effect: OverrideEffect) -> Iterator[str]:
@@ -363,7 +367,7 @@ def verdict_object(case: ReviewCase, words: str, result: VerdictResult) -> dict[
         "files": result.files,
         "override": result.saved.override,
         "in_place_of": result.saved.before,
-        "notes": result.notes,
+        "notes": _notes(result),
     }
 
 

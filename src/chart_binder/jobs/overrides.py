@@ -143,7 +143,7 @@ class VerdictSaver:
         if case.bundle:
             require_same_group(case.bundle, crg, choice.rr_mbid)
         result = self._save(case, VerdictKind.REJECT, reason, override)
-        notes = (*result.notes, *_date_made_certain(case, override), DECIDE_AGAIN)
+        notes = (*result.notes, *_date_made_certain(case, override))
         return msgspec.structs.replace(result, notes=notes, decide_again=True)
 
     def keep(self, case: ReviewCase, reason: str = "") -> VerdictResult:
@@ -158,10 +158,8 @@ class VerdictSaver:
         if choice.crg_mbid is None:
             override = _new_override(self.store, case, choice, reason or STATED)
             result = self._save(case, VerdictKind.KEEP, reason, override)
-            if choice.same_as is None:  # the date alone can be written at once
-                return result
-            notes = (*result.notes, DECIDE_AGAIN)
-            return msgspec.structs.replace(result, notes=notes, decide_again=True)
+            # A date alone can be written at once.
+            return msgspec.structs.replace(result, decide_again=choice.same_as is not None)
         if _is_only_proposal(case, choice):
             return self.accept(case, reason, choice.recording_mbid)
         return self.reject(case, reason or CHOSEN, choice)

@@ -198,6 +198,7 @@ class SessionVerdict:
     files: int
     saved: tuple["SavedVerdicts", ...]
     notes: tuple[str, ...] = ()
+    decide_again: bool = False
 
 
 @dataclass
@@ -238,7 +239,8 @@ class ReviewSession:
         with self._lock:
             case = self._waiting_case(decision_id)
             words, ruled = self._desk(is_sure=is_sure).give(case, verdict)
-            result = SessionVerdict(words, ruled.files, (ruled.saved,), ruled.notes)
+            saved = (ruled.saved,)
+            result = SessionVerdict(words, ruled.files, saved, ruled.notes, ruled.decide_again)
             self._remember([decision_id], result)
         return result
 

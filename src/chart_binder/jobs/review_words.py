@@ -7,7 +7,7 @@ from chart_binder.domain.verdict import Decided, Open, Verdict
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.jobs.decision import State, advice_for
 from chart_binder.jobs.named_records import FORCE_HINT, NAME_DATE
-from chart_binder.jobs.overrides import DATE_HINT, DECIDE_AGAIN, RELEASE_HINT
+from chart_binder.jobs.overrides import DATE_HINT, RELEASE_HINT
 from chart_binder.jobs.review import ReviewCase, asked_briefly, missing_sources
 from chart_binder.jobs.wording import musicbrainz_page
 
@@ -39,8 +39,6 @@ _MOST_PAGES = 3
 
 def page_text(text: str) -> str:
     """Return a text as the review page shows it: with the key to press, not the option to give."""
-    if text == DECIDE_AGAIN:
-        return "the next `canon decide` applies this verdict"
     for words, page_words in _ON_PAGE.items():
         text = text.replace(words, page_words)
     return text

@@ -45,6 +45,7 @@ from chart_binder.pages.run import run_page
 from chart_binder.pages.security import MAX_BODY, NO_MORE, TOO_LONG, Access, RequestGuard
 
 _PER_PAGE, _EXAMPLES, _REVIEWED = 100, 8, 200
+_DECIDE_AGAIN = "the next `canon decide` applies this verdict"
 _STATIC = {
     "style.css": "text/css; charset=utf-8",
     "review.css": "text/css; charset=utf-8",
@@ -158,7 +159,8 @@ class ReviewPages:
             raise CanonError("this request has no verdict")
         following = self._place(decision_id, change.filters).following
         result = self.session.give(decision_id, change.verdict, is_sure=change.is_sure)
-        return self._moved(result.words, result.files, result.notes, following, change.filters)
+        notes = [*result.notes, *[_DECIDE_AGAIN] * result.decide_again]
+        return self._moved(result.words, result.files, notes, following, change.filters)
 
     def alike(self, request: Request) -> Response:
         """Return the number of proposals that are like that of a case, with the first of them."""
