@@ -15,7 +15,7 @@ from chart_binder.errors import IndexFileError, counted, how_to_install
 from chart_binder.files import quoted
 from chart_binder.musicbrainz.index.areas import Areas
 from chart_binder.musicbrainz.index.dump import Dump, Meter, columns_of, damage_in
-from chart_binder.musicbrainz.index.layout import RECORDING, WORK, gid_of_row
+from chart_binder.musicbrainz.index.layout import RECORDING, WORK
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -230,25 +230,18 @@ def _separate_keys(connection: "DuckDBPyConnection") -> None:
     """Give rows whose MBIDs begin with the same 8 bytes different keys, listed in `displaced`."""
     connection.execute("CREATE TABLE displaced (kind INTEGER, key BIGINT, gid BLOB)")
     for kind, table in ((RECORDING, "recording"), (WORK, "work")):
-        same = f"SELECT key FROM {table} GROUP BY key HAVING count(*) > 1"
-        rows = connection.execute(
-            f"SELECT id, key, rest FROM {table} WHERE key IN ({same}) ORDER BY key, rest"
-        ).fetchall()
-        taken: set[int] = set()
-        for row_id, key, rest in rows:
-            free = key
-            while free in taken or (free != key and _has_key(connection, table, free)):
-                free += 1
-            taken.add(free)
-            if free != key:
-                gid = bytes.fromhex(gid_of_row(key, rest).replace("-", ""))
-                connection.execute(f"UPDATE {table} SET key = ? WHERE id = ?", [free, row_id])
-                connection.execute("INSERT INTO displaced VALUES (?, ?, ?)", [kind, free, gid])
-
-
-def _has_key(connection: "DuckDBPyConnection", table: str, key: int) -> bool:
-    query = f"SELECT 1 FROM {table} WHERE key = ?"
-    return connection.execute(query, [key]).fetchone() is not None
+        alike = (
+            "SELECT id, row_number() OVER (PARTITION BY key ORDER BY rest) - 1 AS place"
+            f" FROM {table} WHERE key IN"
+            f" (SELECT key FROM {table} GROUP BY key HAVING count(*) > 1)"
+        )
+        connection.execute(
+            f"CREATE OR REPLACE TABLE alike AS {alike};"
+            f" INSERT INTO displaced SELECT {kind}, key + place, unhex(key_hex(key)"
+            f" || key_hex(rest)) FROM {table} JOIN alike USING (id) WHERE place > 0;"
+            f" UPDATE {table} SET key = key + place FROM alike"
+            f" WHERE alike.id = {table}.id AND place > 0"
+        )
 
 
 def first_row(connection: "DuckDBPyConnection", query: str) -> tuple[Any, ...]:
