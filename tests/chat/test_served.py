@@ -280,7 +280,7 @@ def test_the_last_turn_and_a_second_reading_are_asked_again(kind: Kind) -> None:
         ending = converse(
             kind.model(server), Classic(), Toolbox([]),
             Task(
-                ASKED, lambda answer, _: answer,
+                ASKED, lambda answer, _: answer, ("crg",),
                 final_request=lambda: FinalRequest("Answer.", SCHEMA),
             ),
             limits=Limits(iterations=1),
