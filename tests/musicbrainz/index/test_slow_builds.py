@@ -114,8 +114,10 @@ def test_a_build_that_is_killed_at_any_moment_leaves_the_old_index(
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.communicate()
-                assert out.read_bytes() == OLD_INDEX
-                killed += 1
+                if out.read_bytes() == OLD_INDEX:
+                    killed += 1
+                else:  # the process had replaced it, and was about to end
+                    check_index(out, SilentMeter())
             else:
                 assert process.returncode == 0, err
                 whole = min(whole, time.monotonic() - started)
