@@ -95,6 +95,13 @@ def test_the_bundle_of_the_docs_is_one() -> None:
         assert [key for key in kind.__struct_fields__ if f'"{key}"' not in document] == []
 
 
+def test_a_bundle_is_decided_from_python(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bundle.json").write_text(blocks("docs/evidence.md", "jsonc")[0], "utf-8")
+    (program,) = blocks("docs/evidence.md", "python")
+    assert run(program)["verdict"].crg == "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
+
+
 def test_the_compose_file_serves_what_canon_asks_by_default() -> None:
     compose, settings = map(yaml.safe_load, blocks("docs/models.md", "yaml"))
     ollama, searxng = (compose["services"][name] for name in ("ollama", "searxng"))
