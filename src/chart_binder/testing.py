@@ -21,7 +21,7 @@ from chart_binder.llm.events import Playback
 from chart_binder.llm.prompt import RESERVED_LABELS
 from chart_binder.react.conversation import ChatError, GenerationOptions, Message, Reply
 from chart_binder.react.sanitize import sanitize
-from chart_binder.react.tools import Observation, Tool, ToolError
+from chart_binder.react.tools import Observation, Tool, Toolbox, ToolError, ToolLike
 from chart_binder.react.transcript import Exchange, TranscriptTurn
 
 __all__ = ["CannedModel", "Play", "TranscriptMismatch", "canned", "play"]
@@ -71,9 +71,9 @@ class CannedModel:
     and again by `finish`, because the tested code may catch it.
     """
 
-    def __init__(self, name: str, recorded: RecordedRun, tools: Iterable[Tool]) -> None:
+    def __init__(self, name: str, recorded: RecordedRun, tools: Iterable[ToolLike]) -> None:
         self.departure: TranscriptMismatch | None = None
-        self.tools = tuple(self._played(tool) for tool in tools)
+        self.tools = tuple(self._played(tool) for tool in Toolbox(tools).tools)
         self._name = name
         self._recorded = recorded
         self._turns = [(turn, turn.reply) for turn in recorded.turns if turn.reply]
@@ -273,12 +273,12 @@ def _expected(exchanges: Sequence[Exchange]) -> str:
 class Play(Protocol):
     """Plays a transcript file; a relative path starts at the folder of the test."""
 
-    def __call__(self, file: str | Path, *, tools: Sequence[Tool] | None = None) -> CannedModel:
+    def __call__(self, file: str | Path, *, tools: Sequence[ToolLike] | None = None) -> CannedModel:
         """Return the conversation; its tools replace `tools`, by default those of `canon`."""
         ...
 
 
-def play(file: str | Path, *, tools: Sequence[Tool] | None = None) -> CannedModel:
+def play(file: str | Path, *, tools: Sequence[ToolLike] | None = None) -> CannedModel:
     """Return a `CannedModel` for a transcript file. Use a `with` block, or call `finish`.
 
     No tool is called; only the names and arguments of `tools` are used. Raises `CanonError`.
@@ -301,7 +301,7 @@ def canned(request: pytest.FixtureRequest) -> Play:
     """Return a function that plays transcript files; a departure from a file fails the test."""
     played = request.node.stash.setdefault(_PLAYED, [])
 
-    def begin(file: str | Path, *, tools: Sequence[Tool] | None = None) -> CannedModel:
+    def begin(file: str | Path, *, tools: Sequence[ToolLike] | None = None) -> CannedModel:
         run = play(request.path.parent / file, tools=tools)
         played.append(run)
         return run

@@ -81,7 +81,7 @@ def test_what_is_left_out_of_a_recording_is_not_checked(recorded: Path, kept: se
     if "step" not in kept:  # what was answered from memory is no answer of a tool
         lines = [line for line in lines if "this call before" not in str(line.get("content"))]
     recorded.write_bytes(b"\n".join(map(msgspec.json.encode, lines)))
-    with play(recorded, tools=TOOLS) as run:
+    with play(recorded, tools=[web_search, web_fetch]) as run:
         assert played(run).iterations == 5
 
 
