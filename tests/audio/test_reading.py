@@ -193,13 +193,16 @@ def test_a_recording_id_an_isrc_or_artist_and_title_identify_a_file() -> None:
     ):
         require_identity(tags, Path("song.mp3"))
     for tags, missing in (
-        (TrackTags(album="Queen", album_artist="Queen", artist=""), "no artist and no title"),
-        (TrackTags(artist="Queen"), "no title"),
-        (TrackTags(title="Bohemian Rhapsody"), "no artist"),
+        (
+            TrackTags(album="Queen", album_artist="Queen", artist=""),
+            "no ISRC, no artist and no title",
+        ),
+        (TrackTags(artist="Queen"), "no ISRC and no title"),
+        (TrackTags(title="Bohemian Rhapsody"), "no ISRC and no artist"),
     ):
         with pytest.raises(UnidentifiedError) as caught:
             require_identity(tags, Path("song.mp3"))
         assert str(caught.value) == (
             "'song.mp3' says too little to be looked up: its tags have no MusicBrainz recording"
-            f" id, no ISRC and {missing}, and its name is not of the form `Artist - Title`"
+            f" id, {missing}, and its name is not of the form `Artist - Title`"
         )

@@ -39,7 +39,7 @@ PROMO = 'P | Single | Slow Tram | 1977-10-28 GB promo [R 0, 7" Vinyl]'
 def test_a_dated_recording_is_earlier_than_the_records_listed() -> None:
     first = first_of(ALBUM, first_release_date="1977-10-28")
     assert str(first.best) == (
-        "1977? (the recording is dated 1977-10-28; the earliest record listed is of 1981)"
+        "1977? (the recording is dated 1977-10-28; the earliest record listed is dated 1981)"
     )
     assert (first.date, first.year_certain) == ("1981-03-02", False)
 

@@ -74,7 +74,7 @@ def test_a_record_dates_an_open_case_only_after_a_person_accepts_the_answer(
     assert len(line["adjudication"]["added"]) == 1
     assert line["first_release"]["date"] == "1975"
     canon("review", "show", song).must_end(3, "single Early", "1974")
-    canon("review", "accept", song).must_end(0, "first out    1974")
+    canon("review", "accept", song).must_end(0, "first date   1974")
     with MusicBrainzStandIn(world(ALIKE)) as mb:
         settings = asking(mb) | {"CANON_MUSICBRAINZ__SIBLINGS": "never"}
         line = canon("decide", song, "--output=json", **settings).must_end(0).line

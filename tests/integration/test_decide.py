@@ -98,7 +98,7 @@ def test_a_terminal_shows_progress_below_results(home: Path, environment: dict[s
     with MusicBrainzStandIn(bundles) as mb:
         for command in ("decide", "explain"):
             with walking(home, environment | asking(mb), command, f"{home}/music") as terminal:
-                shown = terminal.until("first release  2 of a certain year")
+                shown = terminal.until("first release  year certain for 2")
                 assert terminal.ended() == 0
             assert re.findall(r"\r\[?[#-]*\]? ?[01] of 2 files[^\r]*\r", shown), shown
             lines = [line.rpartition("\r")[2] for line in shown.splitlines()]

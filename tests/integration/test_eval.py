@@ -54,7 +54,7 @@ def test_first_releases_are_scored_and_wrong_ones_listed(canon: Canon) -> None:
         1, "0 of 1 right, 1 of a wrong year that is called certain, 1 called certain without",
         "reason, 1 of another date",
         "first        expected 1974 or earlier (Bohemian Rhapsody), found 1975",
-        "whichever was first, it is of this year",
+        "whichever was first, it came out in this year",
     )  # fmt: skip
     assert ran.err == ""
 

@@ -74,7 +74,7 @@ def test_a_date_by_a_person_holds_everywhere_until_it_is_removed(
     assert "by" not in before["first_release"]
     canon(
         "override", "set", song, "--first=7 October 1977", "--reason=the label", **alone
-    ).must_end(0, "first out    1977-10-07", f"next: canon write {song}")
+    ).must_end(0, "first date   1977-10-07", f"next: canon write {song}")
     (listed,) = canon("ls", "year:1977", "certain:yes", "--output=json", **alone).lines
     assert listed["first_release"]["date"] == "1977-10-07"
     canon("playlist", "decade:1970s", **alone).must_end(0, str(song))
@@ -100,7 +100,7 @@ def test_a_date_by_a_person_holds_everywhere_until_it_is_removed(
     (kept,) = canon("override", "list", "--output=json", **alone).lines
     assert (kept["first_date"], kept["crg_mbid"]) == ("1977-10-07", None)
     assert kept["files"] == [str(song)]
-    canon("override", "remove", song, **alone).must_end(0, "first out    1977-10-07", str(song))
+    canon("override", "remove", song, **alone).must_end(0, "first date   1977-10-07", str(song))
     canon("write", song, **alone).must_end(
         3, "the override that decided it has been removed", f"next: canon decide {song}"
     )
@@ -326,7 +326,7 @@ def test_review_takes_a_date_a_record_and_a_recording(
     release = f"{SITE}/release/{OPERA_1975}"
     for record in (release, OPERA_1975, OPERA, f"{SITE}/release-group/{OPERA}"):
         canon("review", "choose", open_song, record, "--there", **alone).must_end(
-            0, "'Night Opera' by 'Trams'", "first out    1975-11-21"
+            0, "'Night Opera' by 'Trams'", "first date   1975-11-21"
         )
         now = first_of(canon, open_song, **alone)
         assert (now["decided_by"], now["crg_mbid"]) == ("override", OPERA)
@@ -344,7 +344,7 @@ def test_the_keys_of_a_walk(
     canon: Canon, home: Path, environment: dict[str, str], open_song: Path, alone: dict[str, str]
 ) -> None:
     with walking(home, environment | alone, "review", "walk") as terminal:
-        assert "d first date, w it came out there, = same performance as" in " ".join(
+        assert "d first date, w first record, = same performance" in " ".join(
             terminal.until("? keys").split()
         )
         terminal.press(("d", "when it first came out"))
@@ -454,7 +454,7 @@ def test_an_accepted_proposal_keeps_its_verified_day(canon: Canon, home: Path) -
             line = canon("decide", song, "--output=json", **settings).line
         assert (line["state"], line["first_release"]["date"]) == ("review", "1975")
         assert [one["verified"] for one in line["adjudication"]["facts"]] == [True]
-        canon("review", "accept", song).must_end(0, "first out    1975-10-31")
+        canon("review", "accept", song).must_end(0, "first date   1975-10-31")
         canon("write", song, "--apply").must_end(0)
         assert original(song) == ["1975-10-31"]
         now = first_of(canon, song, **asking(mb))

@@ -178,7 +178,7 @@ def test_a_proposed_year_waits_beside_open_cases_and_is_accepted(canon: Canon, h
         assert "1977-10-07" in explained.out
         assert len(model.chats) == runs, "the stored answer is shown"
         canon("review", "reject", files[1], "--reason=no", "--dry-run").must_end(0)
-        canon("review", "accept", files[0]).must_end(0, "first out    1977-10-07")
+        canon("review", "accept", files[0]).must_end(0, "first date   1977-10-07")
         canon("review", "list").must_end(0)
         ran = canon("decide", *files, "--output=json", **settings).must_end(0)
     for line in ran.lines:

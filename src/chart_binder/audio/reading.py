@@ -117,10 +117,11 @@ def require_identity(tags: TrackTags, path: Path) -> None:
     """Raise `UnidentifiedError` with the missing fields if the tags identify no recording."""
     if tags.recording_mbid or tags.isrcs or (tags.artist and tags.title):
         return
-    names = [name for name, value in (("artist", tags.artist), ("title", tags.title)) if not value]
+    fields = (("artist", tags.artist), ("title", tags.title))
+    *names, last = ["ISRC", *(name for name, value in fields if not value)]
     raise UnidentifiedError(
         f"{quoted(path)} says too little to be looked up: its tags have no MusicBrainz recording"
-        f" id, no ISRC and no {' and no '.join(names)}, and its name is not of the form"
+        f" id, no {', no '.join(names)} and no {last}, and its name is not of the form"
         " `Artist - Title`"
     )
 

@@ -134,11 +134,11 @@ def measure_lines(measures: Measures) -> Iterator[str]:
             if state == "decided" and len(measures.decided_by) > 1:
                 note = f" ({output.count_text(measures.decided_by, _DECIDED_BY)})"
             yield from summary_line(state, f"{count:,}{note}")
-    certain = f"{measures.first_releases.get('certain', 0):,} of a certain year"
+    certain = f"year certain for {measures.first_releases.get('certain', 0):,}"
     if measures.certain_undecided:
         certain += f" ({measures.certain_undecided:,} of them with an undecided release group)"
     if count := measures.first_releases.get("uncertain"):
-        certain += f", {count:,} of an uncertain one"
+        certain += f", uncertain for {count:,}"
     if measures.years_proposed:
         certain += f"; {measures.years_proposed:,} proposed by a model, for you to accept"
     yield from summary_line("first release", certain if measures.first_releases else "")

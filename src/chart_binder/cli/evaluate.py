@@ -111,7 +111,7 @@ def _year_lines(report: evaluate.YearReport) -> Iterator[str]:
     yield from output.labelled("decided", f"{decided}{without}")
     yield ""
     rows: list[Sequence[object]] = [("", "rows", "exact", "within 1 year", "more than 2 years off")]
-    for name, shares in (("decided", report.decided), ("of a certain year", report.certain)):
+    for name, shares in (("decided", report.decided), ("year certain", report.certain)):
         total, *values = msgspec.structs.astuple(shares)
         cells = zip(values[:3], values[3:], strict=True)
         rows.append((name, total, *(f"{count} {_percent(share)}" for count, share in cells)))

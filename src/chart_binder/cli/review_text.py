@@ -352,7 +352,7 @@ def override_lines(override: OverrideRecord, effect: OverrideEffect) -> Iterator
         yield from labelled_list("belongs to", filter(None, [names.get(override.crg_mbid), page]))
         page = musicbrainz_page("release", override.rr_mbid) if override.rr_mbid else "by the rules"
         yield from labelled_list("release", filter(None, [names.get(override.rr_mbid or ""), page]))
-    yield from labelled("first out", override.first_date)
+    yield from labelled("first date", override.first_date)
     yield from labelled("same as", musicbrainz_page("recording", override.same_as or ""))
     yield from labelled("because", override.reason)
     yield from labelled("set at", local_time(override.set_at_utc))

@@ -62,7 +62,7 @@ def headline(
     first = (
         f"{'' if reached == files else f'{reached:,} of '}{counted(files, 'file')} {words[goal]}"
     )
-    return ", ".join(filter(None, (first, count_text(remaining_counts, words), *remarks)))
+    return ", ".join(filter(None, (first, *remarks, count_text(remaining_counts, words))))
 
 
 def shortfalls(report: WriteReport) -> Sequence[str]:

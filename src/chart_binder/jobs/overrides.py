@@ -47,7 +47,7 @@ RELEASE_HINT = "; --rr names a release of it, if you know one"
 ACCEPTED = "the model's answer, accepted in review"
 CHOSEN = "chosen in review"
 _MAX_FILES_NAMED = 3
-STATED = "said in review"
+STATED = "stated in review"
 _DEFAULT_REASONS = (ACCEPTED, CHOSEN, STATED)
 """The reasons of overrides for which the person gave none."""
 _NO_MBID = "{}{!r} is not a MusicBrainz id (a UUID)"

@@ -39,7 +39,7 @@ from chart_binder.llm.result import why_not_written
 if TYPE_CHECKING:
     from chart_binder.store import Store
 
-_OPEN = "its release group is undecided; its date does not depend on it"
+_OPEN = "its release group is undecided, but its date does not depend on that"
 _DATES = WriteOptions()
 _NO_IDS = ChosenIds(None, None, None, None)
 

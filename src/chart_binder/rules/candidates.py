@@ -184,7 +184,7 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
         if self.hint:
             remark += f"; one of {self.hint} is on a medium of later years"
         if self.own_date and self.role is Role.SINGLE:
-            remark += f"; its group is of {self.own_date}"
+            remark += f"; its group is dated {self.own_date}"
         if self.is_by_others and not self.kind.startswith("various"):
             remark += ", by others"
         return f"the {self.kind} '{self.title}' ({self.when}{remark})"

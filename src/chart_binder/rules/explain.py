@@ -342,7 +342,7 @@ def _doubtful_date(candidate: Candidate) -> str:
         group = candidate.group.first_date
         return f"{candidate.name} has no date{f' (its group: {group})' if group.is_known else ''}"
     if candidate.own_date and candidate.own_date.first == candidate.first:
-        doubt = f"its group is of {candidate.own_date}"
+        doubt = f"its group is dated {candidate.own_date}"
     elif candidate.hint:
         doubt = f"a release of it, on a medium of later years, is dated {candidate.hint}"
     elif not candidate.is_dated:

@@ -86,7 +86,7 @@ def _best_known(first: FirstRelease, contest: Contest) -> BestKnown | UnsetType:
     if not earlier:
         return UNSET
     sign, date = min(earlier, key=lambda pair: (pair[1].first, pair[0]))
-    because = f"{sign}; the earliest record listed is of {first.year}"
+    because = f"{sign}; the earliest record listed is dated {first.year}"
     return BestKnown(date.text, because)
 
 
@@ -381,4 +381,4 @@ def _certainty(chosen: Sequence[Candidate], release: Release | None, case: YearC
             f"; it was {release.standing} later".lower() if release and release.is_pulled else ""
         )
         return f"nothing in the evidence is earlier{pulled}"
-    return f"whichever was first, it is of this year: {either(chosen)}"
+    return f"whichever was first, it came out in this year: {either(chosen)}"

@@ -103,14 +103,14 @@ def _in_hints(case: YearCase) -> Iterator[str]:
     dates = [first.own_date.text if first.own_date else case.year for first in case.firsts]
     if all(text[:4] < case.year for text in dates):
         names = either(case.firsts)
-        yield f"no earlier release than {names} is known, but its group is of {min(dates)[:4]}"
+        yield f"no earlier release than {names} is known, but its group is dated {min(dates)[:4]}"
     until = max(first.last for first in case.firsts) + contest.settings.lead_window_days
     for candidate in sorted(contest.candidates, key=_NAME):
         role, own_date = candidate.role, candidate.own_date
         is_close = candidate.first <= until and candidate not in case.firsts
         can_be_first = role is Role.SINGLE or (role is Role.ALBUM and is_close)
         if can_be_first and own_date and own_date.text[:4] < case.year:
-            yield f"{candidate.name} may have come out earlier: its group is of {own_date}"
+            yield f"{candidate.name} may have come out earlier: its group is dated {own_date}"
     for hint in sorted({recording.first_date.text for recording in contest.recordings} - {""}):
         if hint[:4] < case.year and not is_explained(PartialDate.parse(hint), contest):
             yield f"MusicBrainz dates the recording {hint}, and no release of then is listed"
@@ -201,9 +201,10 @@ def _in_gaps(case: YearCase) -> Iterator[str]:
         yield possible.removeprefix("; ")
     year, year_fetched = int(case.year), year_read(bundle)
     if year < _FIRST_YEAR:
-        yield f"no record is of {year}: the date of {either(case.firsts)} is wrong"
+        yield f"there were no records in {year}: the date of {either(case.firsts)} is wrong"
     if year_fetched and year > year_fetched + 1:
-        yield f"the evidence is of {year_fetched}: the date of {either(case.firsts)} may be wrong"
+        date = f"the date of {either(case.firsts)}"
+        yield f"the evidence was fetched in {year_fetched}: {date} may be wrong"
     if bundle.complete is False:
         yield "the evidence is cut short: more was found than was read"
     if apart := part_mismatch(bundle, case.contest.recordings):
