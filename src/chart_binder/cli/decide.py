@@ -64,8 +64,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _OPENING = (
-    "Two sample files, decided from recorded answers of MusicBrainz and a recorded run of a model:"
-    " no network, no model, and nothing is written."
+    "Two sample files, decided without network or model: the answers of MusicBrainz and the"
+    " model are recorded. Nothing is written."
 )
 _FINE_PRINT = (
     "For the second file the date of the single was cut to its year, and the web pages are made up."
