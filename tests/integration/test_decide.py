@@ -84,7 +84,7 @@ def test_a_folder_ends_with_a_summary_beside_the_results(canon: Canon, home: Pat
         settings = asking(mb)
         for command in ("decide", "explain"):
             ran = canon(command, home, "--output=json", **settings)
-            ran.must_end(3, "files 2 in", "unmatched 1,", "first release 1 of")
+            ran.must_end(3, "files 2 in", "unmatched 1,", "first release year certain for 1")
             quiet = canon(command, home, "-q", "--output=json", **settings)
             assert (quiet.out, quiet.err, len(ran.lines)) == (ran.out, "", 2)
             assert "files" not in canon(command, home / "0.flac", **settings).err

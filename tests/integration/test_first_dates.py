@@ -361,7 +361,7 @@ def test_the_keys_of_a_walk(
         terminal.enter("", "no recording is stored")
         terminal.press(("w", "where it first came out"))
         terminal.enter(OPERA, "store it?")
-        terminal.enter("y", "first out")
+        terminal.enter("y", "first date")
         terminal.press(("u", "taken back"))
         terminal.press(("d", "when it first came out"))
         terminal.enter("1975", "1975 is right")
