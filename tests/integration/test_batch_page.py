@@ -90,6 +90,7 @@ def test_pipelines_are_answered(
     shutil.copy(music / "00.flac", home / "work" / "song.flac")
     printing, _, command = blocks(PROGRAMS, "sh")[0].strip().rpartition(" | ")
     lines = subprocess.run(["sh", "-c", printing], check=True, capture_output=True).stdout
+    lines += b'{"id": "c", "bundle": {"artist": {}}}\n'
     python = next(code for code in blocks(PROGRAMS, "python") if "Popen" in code)
     with MusicBrainzStandIn(BUNDLES) as mb:
         piped = canon(*command.split()[1:], stdin=lines, **asking(mb))
@@ -98,7 +99,8 @@ def test_pipelines_are_answered(
             env=bare | asking(mb), cwd=home / "work", check=True, timeout=60, capture_output=True,
         )  # fmt: skip
     told = {line["id"]: line["state"] for line in piped.lines}
-    assert told == {"a": "decided", "b": "error"}, piped.err
+    assert told == {"a": "decided", "b": "error", "c": "error"}, piped.err
+    assert "failures       1 cannot be read, 1 with an ill-formed bundle" in piped.err
     assert asked.stdout.decode() == "0 decided None\n1 error file\n"
 
 

@@ -129,7 +129,7 @@ def test_how_to_continue_is_shown_where_a_service_failed(canon: Canon, library: 
     assert frozen.err == ""  # the same call would not look anything up either
     assert "\nfailures       3 not looked up\n" in frozen.out
     assert anew.err == f"next: canon batch --refresh {library}/s90-\n"
-    assert "\nfailures       1 lookup failed\n" in anew.out
+    assert "\nfailures       1 could not be looked up\n" in anew.out
 
 
 def test_an_unknown_or_ambiguous_run_is_an_error(canon: Canon, library: Path) -> None:

@@ -38,7 +38,14 @@ _SPENT = {
     "prompt_tokens": ("token read", "tokens read"),
     "completion_tokens": ("token written", "tokens written"),
 }
-_CAUSES = {"file": "cannot be read"}
+_CAUSES = {
+    "file": "cannot be read",
+    "evidence": "with an ill-formed bundle",
+    "lookup failed": "could not be looked up",
+    "model": "without a reply of the model",
+    "store": "could not be stored",
+    "fault": "because of a bug",
+}
 _SERVICES = {"lookup_failed", "model"}
 _MAY_SUCCEED_LATER = (*_SERVICES, "store")
 

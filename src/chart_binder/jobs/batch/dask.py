@@ -477,7 +477,7 @@ class DaskExecutor:
     def _scheduler_gone(self) -> ClusterError:
         return ClusterError(
             f"the Dask scheduler at {self.cluster.address} is gone: what was decided is stored,"
-            " and the same command goes on from there"
+            " and the same command continues"
         )
 
     def _album_failed(self, album: Album, error: Exception) -> AlbumResult:

@@ -54,7 +54,7 @@ class Repair(StrEnum):
     NO_LAST_BRACKET = "missing last ]"
     NO_LAST_PARENTHESIS = "missing last )"
     COMMENT = "comment left out"
-    COLON = "another sign for the colon"
+    COLON = "a sign other than a colon"
     COMMA = "missing comma"
     TRAILING_COMMA = "trailing comma"
     KEY = "key without quotes"
