@@ -1,5 +1,6 @@
 """A review of many cases: what the person is asked, and what is refused or taken back."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from chart_binder.domain.records import now_utc
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import EntityKind, RecordingId
 from chart_binder.errors import CanonError, StoreError
-from chart_binder.jobs.named_records import Lookups, NamedRecord
+from chart_binder.jobs.named_records import IN_TERMINAL, ON_PAGE, Hints, Lookups, NamedRecord
 from chart_binder.jobs.overrides import ContradictionError, SeveralRecordingsError
 from chart_binder.jobs.review import QUEUED
 from chart_binder.jobs.review_index import ReviewIndex
@@ -21,10 +22,11 @@ from chart_binder.jobs.review_session import (
     PersonVerdict,
     ReviewSession,
     VerdictAction,
+    VerdictDesk,
 )
 from chart_binder.store import Store
 from chart_binder.store.reviews import SavedVerdicts
-from jobs.test_review import OTHER, RECORDING, Put, proposing, put, with_recordings
+from jobs.test_review import OTHER, RECORDING, RULES, Put, proposing, put, with_recordings
 
 __all__ = ["put"]
 THIRD = "22222222-2222-4222-8222-222222222222"
@@ -76,6 +78,25 @@ def test_an_override_by_another_file_is_replaced_only_on_request(
     assert session.store.overrides.all()[recording].same_as == THIRD
     assert session.undo()[0] == case
     assert session.store.overrides.all() == {recording: before}
+
+
+@pytest.mark.parametrize("hints", [IN_TERMINAL, ON_PAGE])
+def test_advice_names_options_in_the_terminal_and_keys_on_the_page(
+    session: ReviewSession, put: Put, hints: Hints
+) -> None:
+    case = put("a", proposing())
+    desk = VerdictDesk(session.store, RULES, session.lookups, lambda *_: None, hints)
+    there = PersonVerdict(VerdictAction.THERE, THIRD)
+    with pytest.raises(CanonError) as undated:
+        desk.give(case, there)
+    unlisted = dataclasses.replace(session.lookups, record=lambda kind, mbid: None)
+    with pytest.raises(CanonError) as unknown:
+        dataclasses.replace(desk, lookups=unlisted).give(case, there)
+    errors = [str(error.value) for error in (undated, unknown)]
+    assert [hints.name_date in errors[0], hints.force in errors[1]] == [True, True]
+    assert ["--" in error for error in errors] == [hints is IN_TERMINAL] * 2
+    notes = desk.give(case, PersonVerdict(VerdictAction.CHOOSE, THIRD))[1].notes
+    assert notes[-1].endswith(f"saved anyway{hints.name_release}")
 
 
 def test_a_verdict_that_was_changed_since_is_not_taken_back(

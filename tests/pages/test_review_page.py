@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from chart_binder.jobs.review_words import page_text
+from chart_binder.jobs.named_records import ON_PAGE
 from integration.conftest import REPOSITORY, Canon, Start, in_store
 from integration.services import ALBUM, SINGLE, asking, file_of, open_bundles
 from pages.conftest import Page, Serve, Waiting, eventually, left
@@ -119,23 +119,8 @@ def test_an_unreadable_file_comes_last_and_has_no_player(
     readable, unreadable = page.ids()
     assert "<audio" in page.get(f"/case/{readable}").text
     assert "<audio" not in page.get(f"/case/{unreadable}").text
-
-
-@pytest.mark.parametrize(
-    ("terminal", "on_page"),
-    [
-        ("1984 is certain now; if it came out earlier, give --first DATE",
-         "1984 is certain now; if it came out earlier, press u to undo, then d to type the date"),
-        ("MusicBrainz has no date for that record: name the date (--first DATE)",
-         "MusicBrainz has no date for that record: press d to type the date"),
-        ("not in the evidence: saved anyway; --rr names a release of it, if you know one",
-         "not in the evidence: saved anyway"),
-        ("the file is gone: `canon review keep` takes it out of the queue",
-         "the file is gone: press k to take it out of the queue"),
-    ],
-)  # fmt: skip
-def test_the_page_names_keys_where_the_terminal_names_options(terminal: str, on_page: str) -> None:
-    assert page_text(terminal) == on_page
+    empty.unlink()
+    assert ON_PAGE.keep in page.get(f"/case/{unreadable}").text
 
 
 def test_every_verdict_can_be_taken_back(canon: Canon, serve: Serve, waiting: Waiting) -> None:

@@ -23,7 +23,7 @@ from chart_binder.errors import CanonError, LookupFailedError, NothingFoundError
 from chart_binder.files import path_text
 from chart_binder.jobs import named_records, overrides
 from chart_binder.jobs.named_records import (
-    FORCE_HINT,
+    IN_TERMINAL,
     Confirm,
     NamedRecord,
     date_of_new_group,
@@ -373,7 +373,7 @@ def _look_up(
             return _Subject(recording, bundle)
     except (LookupFailedError, NothingFoundError) as error:
         if recording and isinstance(error, NothingFoundError) and not force:
-            raise CanonError(f"{error}: check the id{FORCE_HINT}") from error
+            raise CanonError(f"{error}: check the id{IN_TERMINAL.force}") from error
         recording_id = recording or wiring.tagged_recording(Path(target))
         if recording_id is None:
             raise

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -30,7 +30,6 @@ from chart_binder.rules.names import is_named, is_various
 from chart_binder.rules.recordings import sorted_recordings
 
 UNCHECKED = "it was not checked whether {}: {}"
-NAME_DATE = "name the date (--first DATE)"
 ID_KINDS: Mapping[str, EntityKind] = {
     "recording_mbid": "recording",
     "crg_mbid": "release-group",
@@ -38,6 +37,35 @@ ID_KINDS: Mapping[str, EntityKind] = {
     "same_as": "recording",
 }
 """The kind of entity that each id of an override names."""
+
+
+class Hints(NamedTuple):
+    """What a person can do next: words for the end of a message, or an empty text."""
+
+    force: str
+    replace: str
+    name_release: str
+    name_date: str
+    correct_date: str
+    keep: str
+
+
+IN_TERMINAL = Hints(
+    "; --force stores it anyway",
+    "; --replace replaces that for all of them",
+    "; --rr names a release of it, if you know one",
+    "name the date (--first DATE)",
+    "give --first DATE",
+    "`canon review keep` takes it out of the queue",
+)
+ON_PAGE = Hints(
+    "",
+    "",
+    "",
+    "press d to type the date",
+    "press u to undo, then d to type the date",
+    "press k to take it out of the queue",
+)
 _BRACKETS = frozenset("()[]{}<>")
 _FIRST_RECORDS, _FIRST_PLAYED = map(PartialDate.parse, ("1860", "1877"))
 
@@ -184,10 +212,10 @@ def why_unrelated(bundle: EvidenceBundle, record: NamedRecord) -> str | None:
 
 def date_on_group(
     bundle: EvidenceBundle | None, crg: str, rr: str | None, look_up: RecordLookup
-) -> str:
+) -> str | None:
     """Return the date on which a recording came out on a release group, or on its release `rr`.
 
-    Raises `CanonError` if no date is known, and `LookupFailedError`.
+    Return `None` if no date is known. Raises `LookupFailedError`.
     """
     groups = bundle.groups if bundle else ()
     releases = [
@@ -202,9 +230,7 @@ def date_on_group(
         record = look_up("release", rr) if rr else look_up("release-group", crg)
         dates = [PartialDate.parse(record.date)] if record and record.date else []
     first = min(dates, key=lambda date: (date.first, -date.last), default=None)
-    if first is None or "/" in first.text:
-        raise CanonError(f"MusicBrainz has no date for that record: {NAME_DATE}")
-    return first.text
+    return first.text if first and "/" not in first.text else None
 
 
 CurrentId = Callable[[EntityKind, str], str]
@@ -309,7 +335,6 @@ class PersonChoice(msgspec.Struct, frozen=True):
         )
 
 
-FORCE_HINT = "; --force stores it anyway"
 _LABELS_NAMED = 6
 _UNKNOWN = "MusicBrainz knows no {} {}: check the id"
 
@@ -336,6 +361,7 @@ def name_records(
     force: bool = False,
     yes: bool = False,
     with_date: bool = False,
+    hints: Hints = IN_TERMINAL,
 ) -> tuple[PersonChoice, tuple[str, ...]]:
     """Return a person's choice with current ids, and notes; `with_date` adds the date of its group.
 
@@ -347,7 +373,8 @@ def name_records(
     choice = msgspec.structs.replace(choice, **ids)
     if choice.same_as and _is_evidence_already(bundle, choice):
         raise CanonError(f"recording {choice.same_as} and its releases are in the evidence already")
-    record_notes, widened = _check_records(lookups, bundle, ids, confirm, force=force)
+    advice = hints.force
+    record_notes, widened = _check_records(lookups, bundle, ids, confirm, advice, force=force)
     notes += record_notes
     if choice.first_date:
         notes += _check_date(widened, choice, None if yes or force else confirm)
@@ -356,6 +383,8 @@ def name_records(
         notes = (*notes, *require_same_group(bundle, crg, rr, lookups.record))
     if with_date and choice.crg_mbid and not choice.first_date:
         date = date_on_group(bundle, choice.crg_mbid, choice.rr_mbid, lookups.record)
+        if date is None:
+            raise CanonError(f"MusicBrainz has no date for that record: {hints.name_date}")
         choice = msgspec.structs.replace(choice, first_date=date)
     return choice, notes
 
@@ -378,9 +407,9 @@ def date_of_new_group(lookups: Lookups, bundle: EvidenceBundle, choice: PersonCh
         return None
     try:
         date = date_on_group(bundle, choice.crg_mbid, choice.rr_mbid, lookups.record)
-    except CanonError:  # a note says that it cannot be looked up
+    except LookupFailedError:  # a note says so
         return None
-    is_later = why_doubtful(bundle, date, choice.recording_mbid)
+    is_later = date and why_doubtful(bundle, date, choice.recording_mbid)
     return None if is_later else date
 
 
@@ -396,12 +425,14 @@ def _check_records(
     bundle: EvidenceBundle | None,
     ids: Mapping[str, str],
     confirm: Confirm,
+    advice: str,
     *,
     force: bool,
 ) -> tuple[tuple[str, ...], EvidenceBundle | None]:
     """Look records up, and return notes and the evidence with the recording of `same_as`.
 
-    Raises `CanonError` for a record that does not fit, and `LookupFailedError` for a recording.
+    Raises `LookupFailedError` for a recording, and `CanonError` for a record that does not fit or,
+    with `advice`, is unknown.
     """
     listed = listed_ids(bundle) if bundle else {}
     is_checked = bundle is not None and not force
@@ -426,18 +457,14 @@ def _check_records(
                 notes.append(UNCHECKED.format("it has to do with the recording", error))
             continue
         if record is None:
-            raise _unknown_record(field, mbid)
+            text = _UNKNOWN.format(ID_KINDS[field].replace("-", " "), mbid)
+            raise CanonError(text if is_stated else f"{text}{advice}")
         records.append(record)
     reasons = (why_unrelated(bundle, item) for item in records if is_checked and bundle)
     problem = next(filter(None, reasons), None)
     if records or problem:
         confirm(records, problem)
     return (*notes, *(f"{item}, by MusicBrainz" for item in records)), widened
-
-
-def _unknown_record(field: str, mbid: str) -> CanonError:
-    advice = "" if field == "same_as" else FORCE_HINT
-    return CanonError(_UNKNOWN.format(ID_KINDS[field].replace("-", " "), mbid) + advice)
 
 
 def read_record(look_up: RecordLookup, labels: Labels, text: str) -> tuple[str, str | None]:

@@ -25,7 +25,13 @@ from chart_binder.domain.verdict import BY_PERSON, OverrideRecord
 from chart_binder.domain.vocabulary import MBID, RecordingId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.jobs.decision import State, advice_for
-from chart_binder.jobs.named_records import PersonChoice, release_ids, require_same_group
+from chart_binder.jobs.named_records import (
+    IN_TERMINAL,
+    Hints,
+    PersonChoice,
+    release_ids,
+    require_same_group,
+)
 from chart_binder.jobs.pipeline import is_to_decide_again, override_for
 from chart_binder.jobs.review import (
     ReviewCase,
@@ -42,8 +48,6 @@ if TYPE_CHECKING:
     from chart_binder.store.reviews import SavedVerdicts
 
 DECIDE_AGAIN = "to be decided again"
-DATE_HINT = "give --first DATE"
-RELEASE_HINT = "; --rr names a release of it, if you know one"
 ACCEPTED = "the model's answer, accepted in review"
 CHOSEN = "chosen in review"
 _MAX_FILES_NAMED = 3
@@ -87,6 +91,7 @@ class VerdictSaver:
 
     store: "Store"
     rules: RulesConfig
+    hints: Hints = IN_TERMINAL
     replaces: bool = False
     is_dry: bool = False
 
@@ -143,7 +148,7 @@ class VerdictSaver:
         if case.bundle:
             require_same_group(case.bundle, crg, choice.rr_mbid)
         result = self._save(case, VerdictKind.REJECT, reason, override)
-        notes = (*result.notes, *_date_made_certain(case, override))
+        notes = (*result.notes, *self._date_made_certain(case, override))
         return msgspec.structs.replace(result, notes=notes, decide_again=True)
 
     def keep(self, case: ReviewCase, reason: str = "") -> VerdictResult:
@@ -193,20 +198,40 @@ class VerdictSaver:
             for decision_id in _decisions_concerned(store, case, before, override)
         ]
         if override:
-            notes = [*_replacements(store, case, override, before, replaces=self.replaces)]
-            notes += unknown_ids(case.bundle, override) if case.bundle else ()
+            notes = [*self._replacements(case, override, before)]
+            notes += unknown_ids(case.bundle, override, self.hints) if case.bundle else ()
         else:
             notes = [*_removals(store, case, before)]
         saved = store.verdicts.save(verdicts, override, before, is_dry=self.is_dry)
         return VerdictResult(saved, len(verdicts), (*notes,))
 
+    def _date_made_certain(self, case: ReviewCase, override: OverrideRecord) -> Iterator[str]:
+        """Yield a remark if an uncertain date is certain now because its group was chosen."""
+        first = case.decision.first_release
+        is_doubted = first and not (first.year_certain or override.first_date)
+        if first and is_doubted and bare_id(first.release_group_mbid or "") == override.crg_mbid:
+            advice = self.hints.correct_date
+            yield f"{first.date} counts as certain now; if it came out earlier, {advice}"
 
-def _date_made_certain(case: ReviewCase, override: OverrideRecord) -> Iterator[str]:
-    """Yield a remark if an uncertain date counts as certain now because its group was chosen."""
-    first = case.decision.first_release
-    is_doubted = first and not (first.year_certain or override.first_date)
-    if first and is_doubted and bare_id(first.release_group_mbid or "") == override.crg_mbid:
-        yield f"{first.date} counts as certain now; if it came out earlier, {DATE_HINT}"
+    def _replacements(
+        self, case: ReviewCase, new: OverrideRecord, before: Collection[OverrideRecord]
+    ) -> Iterator[str]:
+        """Yield a remark on each override that a new one replaces. Raises `CanonError`."""
+        store = self.store
+        current = store.overrides.of([new.recording_mbid]).get(new.recording_mbid)
+        replaced = tuple(before)
+        if current is not None and current not in before:
+            replaced += (current,)
+            if _contradicts(new, current) and not self.replaces:
+                raise ContradictionError(
+                    f"{case.path}: a person decided otherwise on its recording:"
+                    f" {_override_text(case, current)}{_other_files(store, case, current)}"
+                    f"{self.hints.replace}"
+                )
+        for old in replaced:
+            other_files = _other_files(store, case, old) if _contradicts(new, old) else ""
+            yield f"in place of {_override_text(case, old)}{other_files}"
+        yield from unchanged_parts(new, current)
 
 
 def _is_only_proposal(case: ReviewCase, choice: PersonChoice) -> bool:
@@ -285,12 +310,14 @@ def recording_meant(bundle: EvidenceBundle) -> RecordingId:
     return _only_recording([item for item in possible if not item.is_sibling], "by its id")
 
 
-def unknown_ids(bundle: EvidenceBundle, override: OverrideRecord) -> Iterator[str]:
+def unknown_ids(
+    bundle: EvidenceBundle, override: OverrideRecord, hints: Hints = IN_TERMINAL
+) -> Iterator[str]:
     """Yield a remark on each id of an override that is not in the evidence."""
     crg, rr = bare_id(override.crg_mbid or ""), bare_id(override.rr_mbid or "")
     carrying = [group for group in bundle.groups if bare_id(group.mb_rg_id) == crg]
     if crg and not carrying:
-        advice = "" if rr else RELEASE_HINT
+        advice = "" if rr else hints.name_release
         yield f"release group {crg} is not in the evidence: saved anyway{advice}"
     if rr and rr not in release_ids(carrying):
         yield f"release {rr} is not in the evidence: saved anyway"
@@ -373,31 +400,6 @@ def _overrides_of_verdicts(store: "Store", case: ReviewCase) -> tuple[OverrideRe
     verdicts = {(verdict.at_utc, verdict.crg_mbid) for verdict in history}
     overrides = store.overrides.all().values() if verdicts else ()
     return tuple(item for item in overrides if (item.set_at_utc, item.crg_mbid) in verdicts)
-
-
-def _replacements(
-    store: "Store",
-    case: ReviewCase,
-    new: OverrideRecord,
-    before: Collection[OverrideRecord],
-    *,
-    replaces: bool,
-) -> Iterator[str]:
-    """Yield a remark on each override that a new one replaces. Raises `CanonError`."""
-    current = store.overrides.of([new.recording_mbid]).get(new.recording_mbid)
-    replaced = tuple(before)
-    if current is not None and current not in before:
-        replaced += (current,)
-        if _contradicts(new, current) and not replaces:
-            raise ContradictionError(
-                f"{case.path}: a person decided otherwise on its recording:"
-                f" {_override_text(case, current)}{_other_files(store, case, current)}; --replace"
-                " replaces that for all of them"
-            )
-    for old in replaced:
-        other_files = _other_files(store, case, old) if _contradicts(new, old) else ""
-        yield f"in place of {_override_text(case, old)}{other_files}"
-    yield from unchanged_parts(new, current)
 
 
 def _contradicts(new: OverrideRecord, old: OverrideRecord) -> bool:

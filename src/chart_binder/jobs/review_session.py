@@ -15,7 +15,10 @@ from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import CanonError, StoreError, counted
 from chart_binder.jobs.decision import advice_for
 from chart_binder.jobs.named_records import (
+    IN_TERMINAL,
+    ON_PAGE,
     Confirm,
+    Hints,
     Lookups,
     NamedRecord,
     PersonChoice,
@@ -81,6 +84,7 @@ class VerdictDesk:
     rules: RulesConfig
     lookups: Lookups
     confirm: Confirm
+    hints: Hints = IN_TERMINAL
 
     def give(self, case: ReviewCase, verdict: PersonVerdict) -> tuple[str, VerdictResult]:
         """Save a verdict; return it in words, and its effect. Raises `CanonError`."""
@@ -104,7 +108,7 @@ class VerdictDesk:
         return self._choose(case, verdict)
 
     def _saver(self, verdict: PersonVerdict) -> VerdictSaver:
-        return VerdictSaver(self.store, self.rules, replaces=verdict.replaces)
+        return VerdictSaver(self.store, self.rules, self.hints, verdict.replaces)
 
     def _reject(self, case: ReviewCase, verdict: PersonVerdict) -> tuple[str, VerdictResult]:
         require_candidates(case)
@@ -146,7 +150,12 @@ class VerdictDesk:
         person_choice = msgspec.structs.replace(person_choice, recording_mbid=verdict.recording)
         is_there = verdict.action is VerdictAction.THERE
         choice, notes = name_records(
-            self.lookups, case.bundle, person_choice, self.confirm, with_date=is_there
+            self.lookups,
+            case.bundle,
+            person_choice,
+            self.confirm,
+            with_date=is_there,
+            hints=self.hints,
         )
         ruled = self._saver(verdict).choose(case, choice, verdict.reason)
         return msgspec.structs.replace(ruled, notes=(*notes, *ruled.notes))
@@ -203,7 +212,7 @@ class SessionVerdict:
 
 @dataclass
 class ReviewSession:
-    """The verdicts of one person, or of several pages of one server; threads may share it."""
+    """The verdicts by the review page, of one person or several; threads may share it."""
 
     store: "Store"
     config: Config
@@ -299,7 +308,7 @@ class ReviewSession:
 
     def _desk(self, *, is_sure: bool) -> VerdictDesk:
         confirm = _trust if is_sure else _ask_first
-        return VerdictDesk(self.store, self.config.rules, self.lookups, confirm)
+        return VerdictDesk(self.store, self.config.rules, self.lookups, confirm, ON_PAGE)
 
     def _waiting_case(self, decision_id: str) -> ReviewCase:
         case = self.case(decision_id, files=1)  # they are counted with the verdict

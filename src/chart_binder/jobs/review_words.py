@@ -6,24 +6,13 @@ from chart_binder.config import Config
 from chart_binder.domain.verdict import Decided, Open, Verdict
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.jobs.decision import State, advice_for
-from chart_binder.jobs.named_records import FORCE_HINT, NAME_DATE
-from chart_binder.jobs.overrides import DATE_HINT, RELEASE_HINT
+from chart_binder.jobs.named_records import IN_TERMINAL, Hints
 from chart_binder.jobs.review import ReviewCase, asked_briefly, missing_sources
 from chart_binder.jobs.wording import musicbrainz_page
 
 KEYS = "123456789"
 """The keys of the first candidates, in order."""
-_KEEP_HINT = "`canon review keep` takes it out of the queue"
-_GONE = f"the file is gone: {_KEEP_HINT}"
 LAPSED = "the override that decided it has been removed: decide it again with `canon decide`"
-_ON_PAGE: Mapping[str, str] = {
-    FORCE_HINT: "",
-    RELEASE_HINT: "",
-    DATE_HINT: "press u to undo, then d to type the date",
-    NAME_DATE: "press d to type the date",
-    _KEEP_HINT: "press k to take it out of the queue",
-}
-"""What the review page says in place of a command or an option."""
 _PAGES_TO_EDIT: Mapping[str, Sequence[str]] = {
     "date": ("release", "release-group"),
     "status": ("release",),
@@ -37,19 +26,12 @@ _PAGES_TO_EDIT: Mapping[str, Sequence[str]] = {
 _MOST_PAGES = 3
 
 
-def page_text(text: str) -> str:
-    """Return a text as the review page shows it: with the key to press, not the option to give."""
-    for words, page_words in _ON_PAGE.items():
-        text = text.replace(words, page_words)
-    return text
-
-
-def short_need(case: ReviewCase, config: Config) -> str:
+def short_need(case: ReviewCase, config: Config, hints: Hints = IN_TERMINAL) -> str:
     """Return in a few words why a case needs a person."""
     if case.damage:
         return f"damaged, decide it again: {case.damage}"
     if case.is_gone:
-        return _GONE
+        return f"the file is gone: {hints.keep}"
     if case.decision.state is State.DECIDED:
         return _year_proposed(case) or LAPSED
     if case.decision.failure:
@@ -68,16 +50,25 @@ def _year_proposed(case: ReviewCase) -> str | None:
     return date and f"the group is decided, and a first date is proposed: {date}"
 
 
-def need_text(case: ReviewCase, verdict: Verdict | None, config: Config, *, lapsed: bool) -> str:
+def need_text(
+    case: ReviewCase,
+    verdict: Verdict | None,
+    config: Config,
+    hints: Hints = IN_TERMINAL,
+    *,
+    lapsed: bool,
+) -> str:
     """Return in a sentence why a case needs a person."""
     if case.damage:
         return f"{case.damage}; decide it again: canon decide"
     if lapsed:
         return LAPSED
     if failure := case.decision.failure:
-        return f"{failure}: {_GONE if case.is_gone else advice_for(case.decision.cause)}"
+        if case.is_gone:
+            return f"{failure}: the file is gone: {hints.keep}"
+        return f"{failure}: {advice_for(case.decision.cause)}"
     if case.proposes_only_date:
-        return short_need(case, config)
+        return short_need(case, config, hints)
     return missing_sources(case, config.llm, config.rules) or _need_by_rules(case, verdict)
 
 

@@ -36,7 +36,6 @@ from chart_binder.jobs.review_session import (
     alike,
     reviewed,
 )
-from chart_binder.jobs.review_words import page_text
 from chart_binder.jobs.transcripts import stored_recording
 from chart_binder.pages.audio import audio_response
 from chart_binder.pages.case import case_values
@@ -247,8 +246,7 @@ class ReviewPages:
         """Return what was changed, and the address of the case to show."""
         settled = f", for {counted(files, 'file')}" if files > 1 else ""
         following = _url(f"/case/{case}" if case else "/queue", filters)
-        shown = [*map(page_text, notes)]
-        answer = {"message": f"{words}{settled}", "notes": shown, "next": following}
+        answer = {"message": f"{words}{settled}", "notes": notes, "next": following}
         return JSONResponse(answer | self._progress())
 
 
@@ -280,12 +278,12 @@ def _answer(change: Callable[[], Response]) -> Response:
     except ConfirmationNeededError as error:
         problem, more = str(error), {"confirm": {"is_sure": True}}
     except ContradictionError as error:
-        problem, more = str(error).partition("; --replace")[0], {"confirm": {"replaces": True}}
+        problem, more = str(error), {"confirm": {"replaces": True}}
     except SeveralRecordingsError as error:
         problem, more = "several recordings are possible", {"recordings": error.recordings}
     except CanonError as error:
         problem = str(error)
-    return JSONResponse({"problem": page_text(problem), **more}, 409)
+    return JSONResponse({"problem": problem, **more}, 409)
 
 
 async def _read(request: Request) -> _Change:

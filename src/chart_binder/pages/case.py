@@ -9,6 +9,7 @@ from chart_binder.domain.vocabulary import area_name
 from chart_binder.files import path_text
 from chart_binder.jobs import wording
 from chart_binder.jobs.decision import State
+from chart_binder.jobs.named_records import ON_PAGE
 from chart_binder.jobs.review import (
     CandidateRow,
     ReviewCase,
@@ -18,7 +19,7 @@ from chart_binder.jobs.review import (
 )
 from chart_binder.jobs.review_index import QueueItem
 from chart_binder.jobs.review_session import Likeness, ReviewSession, alike, why_settled
-from chart_binder.jobs.review_words import KEYS, need_text, page_text, pages_to_edit
+from chart_binder.jobs.review_words import KEYS, need_text, pages_to_edit
 from chart_binder.pages.audio import media_type
 from chart_binder.pages.timeline import timeline
 from chart_binder.rules.candidates import Candidate
@@ -55,7 +56,7 @@ def case_values(
     candidates = [*labelled_candidates(case.bundle)] if case.bundle else []
     scale = timeline(candidates)
     views = _candidates(case, verdict, dict(candidates))
-    need = need_text(case, verdict, config, lapsed=lapsed)
+    need = need_text(case, verdict, config, ON_PAGE, lapsed=lapsed)
     is_open = case.proposes_only_date or lapsed or decision.state is not State.DECIDED
     first = decision.first_release
     return {
@@ -71,7 +72,7 @@ def case_values(
         "first": wording.first_release_text(first) if first else None,
         "doubt": first.because if first and not first.year_certain else None,
         "question": _question(case, verdict) if is_open and not lapsed else None,
-        "need": page_text(need) if is_open else None,
+        "need": need if is_open else None,
         "shown": [view for view in views if view.key or view.row.is_proposed],
         "hidden": [view for view in views if not (view.key or view.row.is_proposed)],
         "timeline": scale,
