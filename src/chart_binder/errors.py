@@ -67,7 +67,14 @@ class FileError(CanonError):
 
 
 class AudioError(CanonError):
-    """A file cannot be read as audio: absent, empty, unreadable, corrupt or not audio at all."""
+    """A file cannot be read as audio: absent, empty, unreadable, corrupt or not audio at all.
+
+    The text begins with the `name` of the file, if it is given; `problem` does not.
+    """
+
+    def __init__(self, problem: str, name: str = "") -> None:
+        super().__init__(f"{name} {problem}" if name else problem)
+        self.problem = f"it {problem}" if name else problem
 
 
 class NoAudioError(AudioError):

@@ -103,9 +103,9 @@ def path_error(path: Path, error: OSError | ValueError) -> AudioError:
     """
     for error_type, reason in _REASONS:
         if isinstance(error, error_type):
-            return AudioError(f"{quoted(path)} {reason}")
+            return AudioError(reason, quoted(path))
     detail = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return AudioError(f"{quoted(path)} cannot be read: {detail}")
+    return AudioError(f"cannot be read: {detail}", quoted(path))
 
 
 def _require_size(path: str | Path, content: bytes) -> bytes:

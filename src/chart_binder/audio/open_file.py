@@ -176,7 +176,7 @@ class _FileStream(io.RawIOBase):
 def no_audio(path: Path, problem: str) -> AudioError:
     """Return a `NoAudioError` if the file has a suffix of audio files, else an `AudioError`."""
     error = NoAudioError if path.suffix.lower() in AUDIO_SUFFIXES else AudioError
-    return error(f"{quoted(path)} {problem}")
+    return error(problem, quoted(path))
 
 
 @contextmanager
@@ -189,9 +189,9 @@ def open_audio(path: Path) -> Iterator[OpenFile]:
     try:
         status = os.fstat(descriptor)
         if S_ISDIR(status.st_mode):
-            raise AudioError(f"{quoted(path)} is a folder, not an audio file")
+            raise AudioError("is a folder, not an audio file", quoted(path))
         if not S_ISREG(status.st_mode):
-            raise AudioError(f"{quoted(path)} is a device or a pipe, not an audio file")
+            raise AudioError("is a device or a pipe, not an audio file", quoted(path))
         if not status.st_size:
             raise no_audio(path, "is empty (0 bytes)")
         yield OpenFile(path, descriptor, status.st_size)

@@ -242,16 +242,10 @@ def _plan_save(
     try:
         new = UnwrittenFile.of(source, file_with_tags(layout, after))
     except AudioError as error:
-        raise NotWritableError(path, _reason(path, error)) from error
+        raise NotWritableError(path, error.problem) from error
     _require_writable(path, source, new.size, copy_links=copy_links)
     _require_readable(path, new, before, after, is_undo=is_undo)
     return _PlannedSave(before, after, new.pieces, verify)
-
-
-def _reason(path: Path, error: AudioError) -> str:
-    """Return the text of an error without the path of the file."""
-    text, name = str(error), f"{quoted(path)} "
-    return f"it {text.removeprefix(name)}" if text.startswith(name) else text
 
 
 def _replace_file(
@@ -446,7 +440,7 @@ def _require_readable(
         if tags == after and not is_undo:
             require_read_back(new, before, after)
     except AudioError as error:
-        reason = f"with the new tags it could not be read back: {_reason(path, error)}"
+        reason = f"with the new tags it could not be read back: {error.problem}"
         raise NotWritableError(path, reason) from error
     if tags != after:
         raise NotWritableError(path, "the tags read back are not the new tags")

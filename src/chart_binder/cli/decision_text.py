@@ -190,11 +190,11 @@ def adjudication_lines(
 
 
 def outcome_rows(
-    result: AdjudicationResult, bundle: EvidenceBundle | None
+    result: AdjudicationResult, bundle: EvidenceBundle | None, group_label: str = "release group"
 ) -> Iterator[tuple[str, str]]:
     """Yield labels and texts for the answer of a model, its checks, facts and cost."""
     names = entity_names(bundle)
-    for label, mbid in (("release group", result.crg_mbid), ("release", result.rr_mbid)):
+    for label, mbid in ((group_label, result.crg_mbid), ("release", result.rr_mbid)):
         yield label, " ".join(filter(None, (mbid or "none", names.get(mbid or ""))))
     yield "confidence", f"{result.confidence:.2f}"
     if result.problem and result.rationale:  # otherwise the problem is printed as the reason
@@ -368,7 +368,7 @@ def _siblings(bundle: EvidenceBundle) -> Iterator[str]:
     if len(siblings) > _MAX_SIBLINGS:
         texts.append(f"and {len(siblings) - _MAX_SIBLINGS} more")
     if not bundle.has_no_sibling and bundle.possible_sibling:
-        texts.append(bundle.possible_sibling.removeprefix("; "))
+        texts.append(bundle.possible_sibling)
     yield from labelled_list("siblings", texts)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from chart_binder import __version__
-from chart_binder.cli.options import common_options
+from chart_binder.cli.options import EXIT_STATUS, common_options
 from chart_binder.errors import INTERRUPTED, CanonError, ConfigError, PluginError, UsageError
 from chart_binder.files import path_text
 
@@ -106,8 +106,7 @@ class Commands(click.Group):
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit status: 0 every file decided, 3 some wait for a person (review, undecided,"
-    " unmatched, unreadable), 1 some failed, 2 bad usage or configuration, 130 interrupted.",
+    epilog=f"Exit status: {EXIT_STATUS}",
 )
 @click.version_option(__version__, prog_name="canon", message="%(prog)s %(version)s")
 @common_options

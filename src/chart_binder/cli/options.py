@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 _MAX_WORDS = 8
+EXIT_STATUS = (
+    "0 every file decided, 3 some wait for a person (review, undecided, unmatched, unreadable), 1"
+    " some failed, 2 bad usage or configuration, 130 interrupted."
+)
+"""What the exit status of `canon` means."""
 """The most words of a call that is shown in full."""
 
 

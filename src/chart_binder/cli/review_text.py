@@ -247,8 +247,8 @@ def case_lines(
         yield from labelled_list("missing", (question.brief for question in verdict.questions[1:]))
     if whole and case.result:
         yield from labelled("model", case.result.model_id)
-        for label, text in outcome_rows(case.result, case.bundle):
-            yield from labelled(label.removeprefix("release "), text)
+        for label, text in outcome_rows(case.result, case.bundle, "group"):
+            yield from labelled(label, text)
     yield from labelled_list("fix at", pages_to_edit(case, verdict))
     yield from labelled("decision", f"{case.record.id}, {local_time(case.record.decided_at_utc)}")
     if case.record.transcript_id:

@@ -175,8 +175,9 @@ class RunSummary:
     @property
     def call(self) -> str:
         """The command with its arguments, quoted for a shell."""
-        program = () if self.run.command.startswith("beet ") else ("canon",)
-        return output.shell_call(*program, *self.run.command.split(), *self.run.arguments)
+        words = self.run.command.split()
+        program = () if words[0] == "beet" else ("canon",)
+        return output.shell_call(*program, *words, *self.run.arguments)
 
     @property
     def has_no_end(self) -> bool:

@@ -56,7 +56,7 @@ def _page(root: click.Command) -> Iterator[str]:
     yield ".SH COMMANDS"
     yield from _commands(context, common)
     yield ".SH EXIT STATUS"
-    yield _text((root.epilog or "").removeprefix("Exit status: "))
+    yield _text(options.EXIT_STATUS)
     yield ".SH ENVIRONMENT"
     yield from _terms({
         "CANON_CONFIG": "The configuration file to read.",

@@ -143,10 +143,14 @@ def _state(report: WriteReport, words: Words) -> str:
     return ", ".join((words[report.status], *shortfalls(report)))
 
 
+def _reason(report: WriteReport, words: Words) -> Sequence[str]:
+    why = report.why or report.withheld
+    return [f"{_state(report, words)}: {why}"] if why else []
+
+
 def _texts(report: WriteReport, words: Words) -> Iterator[str]:
     """Yield why a file is not written, or only in part, and its notes."""
-    if why := report.why or report.withheld:
-        yield f"{_state(report, words)}: {why}"
+    yield from _reason(report, words)
     yield from report.notes
     if report.not_copied:
         yield f"not copied: {', '.join(report.not_copied)}"
@@ -164,8 +168,8 @@ def _file_lines(
     """Yield the result of a file, and the entries and texts that no other file shares."""
     if not (entries or texts or is_named or report.lost or report.kept_keys or report.other_keys):
         return
-    state = _state(report, words)
-    if texts and texts[0].startswith(f"{state}: "):
+    state, reason = _state(report, words), _reason(report, words)
+    if reason and reason == texts[:1]:
         state, *texts = texts
     if len(entries) == 1 and not (report.why or report.withheld):  # the counts give the state
         state, entries = "  ".join(entries[0]), []

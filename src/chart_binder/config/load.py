@@ -237,7 +237,7 @@ def _error_text(
 def _defect(detail: ErrorDetails, key: str) -> str:
     """Return the problem of a key: its value, and what is allowed."""
     if detail["type"] == "value_error":
-        return detail["msg"].removeprefix("Value error, ")
+        return str(detail["ctx"]["error"])
     if detail["type"] == "string_pattern_mismatch" and (field := KEYS.get(key)):
         allowed = f"{field.description} is allowed"
     else:

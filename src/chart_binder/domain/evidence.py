@@ -340,7 +340,11 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
     def possible_sibling(self) -> str:
         """A clause about a recording that may be the same performance; empty if there is none."""
         unread = self.provenance and self.provenance.unread
-        return f"; {unread}" if unread and self.complete is not False else ""
+        return unread if unread and self.complete is not False else ""
+
+    def with_possible_sibling(self, text: str) -> str:
+        """Return a text, followed by the clause about a possible sibling."""
+        return "; ".join(filter(None, (text, self.possible_sibling)))
 
     @property
     def name(self) -> str:

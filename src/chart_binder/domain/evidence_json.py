@@ -352,5 +352,5 @@ def _without_blanks(value: V) -> V:
 def defect(error: msgspec.ValidationError) -> tuple[str, str]:
     """Return the path of an invalid value in a document, and what is wrong with it."""
     problem, _, where = str(error).partition(" - at `")
-    path = where.removesuffix("`").replace("` in `", " in ").replace("$.", "").replace("$", "")
-    return path.removesuffix(" in "), problem.replace("`", "")
+    places = (place.lstrip("$").lstrip(".") for place in where.rstrip("`").split("` in `"))
+    return " in ".join(filter(None, places)), problem.replace("`", "")

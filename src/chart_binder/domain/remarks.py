@@ -20,6 +20,7 @@ KINDS = (
 _CUTS = {"edit", *(name for name, row in VERSIONS.items() if row.of in {"mix", "cut", "wording"})}
 """Words that tell mixes and cuts of one performance apart."""
 _EMPTY: frozenset[str] = frozenset()
+_MONO = frozenset({"mono"})
 
 
 class Remarks(NamedTuple):
@@ -35,9 +36,14 @@ class Remarks(NamedTuple):
     """The number of the part of a song; empty if title and comment name none."""
 
     @property
+    def kinds_but_mono(self) -> frozenset[str]:
+        """The kinds except mono."""
+        return self.kinds - _MONO
+
+    @property
     def kind(self) -> str:
-        """The kinds except mono as a text: `live acoustic`; empty for a plain recording."""
-        names = (name for name in KINDS if name in self.kinds and name != "mono")
+        """These kinds as a text: `live acoustic`; empty for a plain recording."""
+        names = (name for name in KINDS if name in self.kinds_but_mono)
         return " ".join("radio edit" if name == "edit" else name for name in names)
 
     def with_kinds(self, flagged: Iterable[str], denied: Iterable[str]) -> "Remarks":
@@ -261,7 +267,7 @@ def names_other_performance(title: Remarks, described: Sequence[Remarks]) -> boo
 def is_cut(remarks: Remarks) -> bool:
     """Return whether a recording is an edit, or its title names a cut or mix."""
     is_named = bool(remarks.versions) and not remarks.versions & remarks.telling
-    return remarks.kind == "radio edit" or (is_named and not remarks.kind)
+    return remarks.kinds_but_mono == {"edit"} or (is_named and not remarks.kind)
 
 
 def _plain(numbered: Sequence[tuple[int, Remarks]]) -> Meant:
@@ -301,7 +307,5 @@ def _readings(words: frozenset[str]) -> Iterator[frozenset[str]]:
 
 def _is_kind(remarks: Remarks, title: Remarks) -> bool:
     """Return whether the kinds are equal; for a radio session, `live` makes no difference."""
-    kinds = [remarks.kind, title.kind]
-    if not title.words.isdisjoint(_SESSIONS):
-        kinds = [kind.removeprefix("live").strip() for kind in kinds]
-    return kinds[0] == kinds[1]
+    differing = remarks.kinds_but_mono ^ title.kinds_but_mono
+    return differing <= ({"live"} if title.words & _SESSIONS else _EMPTY)

@@ -185,7 +185,7 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
             remark += f"; one of {self.hint} is on a medium of later years"
         if self.own_date and self.role is Role.SINGLE:
             remark += f"; its group is dated {self.own_date}"
-        if self.is_by_others and not self.kind.startswith("various"):
+        if self.is_by_others and not is_various(self.group, self.official):
             remark += ", by others"
         return f"the {self.kind} '{self.title}' ({self.when}{remark})"
 

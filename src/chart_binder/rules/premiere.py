@@ -88,7 +88,7 @@ def _doubts_of_others(soundtrack: Candidate, contest: Contest) -> tuple[DraftQue
     text = (
         f"{soundtrack.dated_name} is by others, and nothing says that the recording was new on it"
     )
-    text = f"{MISSING}: {text}{contest.bundle.possible_sibling}"
+    text = contest.bundle.with_possible_sibling(f"{MISSING}: {text}")
     return (_ask_whether_first(text, soundtrack), *doubts)
 
 
@@ -258,7 +258,7 @@ def _only_compilation(only: Candidate, contest: Contest) -> Ruling:
         doubts = (_ask_whose(only, contest), *doubts)
     elif is_own is False:
         text = f"{MISSING}: only {only.dated_name} carries it, which is by others"
-        text += contest.bundle.possible_sibling
+        text = contest.bundle.with_possible_sibling(text)
         doubts = (_ask_whether_first(text, only), *doubts)
     return Ruling([only], reason, (only,), doubts)
 
@@ -460,6 +460,6 @@ def _no_compilation(contest: Contest, why: str) -> Ruling:
     if any(candidate.is_by_others for candidate in contest.compilations):
         carriers = "only records by others carry"
     text = f"{MISSING}: {carriers} it, the earliest {first.dated_name}"
-    text += contest.bundle.possible_sibling
+    text = contest.bundle.with_possible_sibling(text)
     question = DraftQuestion("missing_original", text, (first.id,))
     return Ruling((), f"{carriers} it: {why}", doubts=(question,))

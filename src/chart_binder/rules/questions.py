@@ -279,9 +279,7 @@ def _subsets(ids: Sequence[ReleaseId]) -> Iterator[tuple[ReleaseId, ...]]:
 
 def records_of_unknown_type(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
     """Return the records without a type, or with one that MusicBrainz does not have."""
-    # Their noun always ends in `record`, which is faster to test than their types.
-    records = [record for record in candidates if record.kind.endswith("record")]
-    return [record for record in records if record.counts and record.group.types == (None, ())]
+    return [record for record in candidates if record.counts and record.group.types == (None, ())]
 
 
 def types_that_matter(

@@ -356,7 +356,7 @@ def _split_by_remark(
     described = []
     for same in _merged_by_isrc([recording] for recording in version):
         remarks = [recording.remarks for recording in same]
-        kinds = [frozenset(remark.kind.split()) for remark in remarks]
+        kinds = [remark.kinds_but_mono for remark in remarks]
         kind, words = kinds[0].intersection(*kinds), remarks[0].words
         described.append((kind, words.intersection(*(remark.words for remark in remarks)), same))
     distinct = dict.fromkeys((kind, words) for kind, words, _ in described)

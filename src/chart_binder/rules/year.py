@@ -87,14 +87,15 @@ def _in_collections(case: YearCase) -> Iterator[str]:
         return
     if has_no_sibling or any(candidate.group.premiere for candidate in firsts):
         return
-    gathering, perhaps = "may gather earlier recordings", contest.bundle.possible_sibling
+    gathering, add_sibling = "may gather earlier recordings", contest.bundle.with_possible_sibling
     if foreign_records := [candidate for candidate in firsts if candidate.is_own is not True]:
-        yield f"{either(foreign_records)} {gathering}, so the original may be missing{perhaps}"
+        text = f"{either(foreign_records)} {gathering}, so the original may be missing"
+        yield add_sibling(text)
     of_singles = (copy for record, copy in case.copies if record.role is Role.SINGLE)
     promos = (copy for copy in of_singles if copy.standing == "Promotion")
     is_promo = any(copy.when.text[:4] == case.year for copy in promos)
     if assigned != year and not is_promo:
-        yield f"{either(firsts)} {gathering}, and nothing else says {year}{perhaps}"
+        yield add_sibling(f"{either(firsts)} {gathering}, and nothing else says {year}")
 
 
 def _in_hints(case: YearCase) -> Iterator[str]:
@@ -198,7 +199,7 @@ def _in_gaps(case: YearCase) -> Iterator[str]:
     """Yield doubts because of gaps in the evidence, and of years too early or late to be right."""
     bundle = case.contest.bundle
     if possible := bundle.possible_sibling:
-        yield possible.removeprefix("; ")
+        yield possible
     year, year_fetched = int(case.year), year_read(bundle)
     if year < _FIRST_YEAR:
         yield f"there were no records in {year}: the date of {either(case.firsts)} is wrong"

@@ -112,12 +112,13 @@ def layout_of(source: OpenFile) -> Layout:
     if is_mp4:
         return mp4.Mp4Layout(source)
     if problem := riff.unsupported_wave(head):
-        raise AudioError(f"{quoted(source.path)} {problem}")
+        raise AudioError(problem, quoted(source.path))
     if (start or mp3.is_mpeg(source)) and not mpeg.is_other_format(head):
         return mp3.Mp3Layout(source)
     raise UnknownKindError(
-        f"{quoted(source.path)} has a format whose tags cannot be written; supported are MP3, FLAC,"
-        " Ogg, MP4, WMA, APE, WavPack, Musepack, AIFF, WAV and DSF"
+        "has a format whose tags cannot be written; supported are MP3, FLAC, Ogg, MP4, WMA, APE,"
+        " WavPack, Musepack, AIFF, WAV and DSF",
+        quoted(source.path),
     )
 
 
