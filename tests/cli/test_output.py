@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from chart_binder.cli.decision_text import explanation_lines
 from chart_binder.cli.options import read_path_or_mbid
-from chart_binder.cli.output import display_width, fit, line_width, narrowed, wrap
+from chart_binder.cli.output import canon_call, display_width, fit, line_width, narrowed, wrap
 from chart_binder.cli.review_text import case_lines, override_lines
 from chart_binder.config import Config, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
@@ -67,6 +67,15 @@ def test_spaces_within_a_line_are_kept_as_they_are() -> None:
 def test_text_is_padded_or_cut_to_a_number_of_columns(text: str, width: int, shown: str) -> None:
     assert fit(text, width) == shown
     assert display_width(shown) == width
+
+
+@pytest.mark.parametrize(("words", "shown"), [
+    (("write", "A b.mp3", "c.mp3"), "canon write 'A b.mp3' c.mp3"),
+    (("write", *["song.mp3"] * 9), "canon write with the same paths"),
+    (("batch", "--frozen", *["song.mp3"] * 9), "canon batch --frozen with the same paths"),
+])  # fmt: skip
+def test_a_call_with_many_paths_is_described(words: tuple[str, ...], shown: str) -> None:
+    assert canon_call(*words) == shown
 
 
 def test_a_very_long_text_takes_a_moment() -> None:

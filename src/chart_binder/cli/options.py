@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from chart_binder.store import Store
 
 R = TypeVar("R")
-_MAX_WORDS = 8
 EXIT_STATUS = (
     "0 every file decided, 3 some wait for a person (review, undecided, unmatched, unreadable), 1"
     " some failed, 2 bad usage or configuration, 130 interrupted."
 )
 """What the exit status of `canon` means."""
+MAX_WORDS = 8
 """The most words of a call that is shown in full."""
 
 
@@ -302,7 +302,7 @@ def write_options(config: "Config", policy: str | None, **flags: bool) -> "Write
 def same_call(*, added: str = "", removed: str = "") -> str:
     """Return this call for a shell, with an option added or removed; a long call is described."""
     words = [word for word in command_line(is_absolute=False) if word not in (removed, "--verbose")]
-    if len(words) > _MAX_WORDS:
+    if len(words) > MAX_WORDS:
         return f"the same command {f'with {added}' if added else f'without {removed}'}"
     called = click.get_current_context().command_path.split()
     return shlex.join(filter(None, [*called, *map(path_text, words), added]))

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from chart_binder.cli.options import Session
+from chart_binder.cli.options import MAX_WORDS, Session
 from chart_binder.errors import CanonError
 from chart_binder.files import path_text, replace_file, safe_text
 
@@ -143,7 +143,10 @@ def print_notes(lines: Iterable[str]) -> None:
 
 
 def canon_call(*words: str) -> str:
-    """Return a call of canon, quoted for a shell."""
+    """Return a call of canon, quoted for a shell; a call with many paths is described."""
+    if len(words) > MAX_WORDS:
+        lead = [word for word in words if word is words[0] or word.startswith("--")]
+        return shell_call("canon", *lead, "with", "the", "same", "paths")
     return shell_call("canon", *words)
 
 
