@@ -281,7 +281,10 @@ tag_options = together(
     flag("--whole-albums", "With dates: date all tracks of an album or none."),
     flag("--also-date", "With dates: write the first date to DATE, too."),
     flag("--in-parts", "With dates: write even if Navidrome would then split the album."),
-    flag("--best-known", "With dates: write the earliest known year even if it is not certain."),
+    flag(
+        "--best-known",
+        "With dates: write the earliest known year of decided files even if it is not certain.",
+    ),
 )
 
 

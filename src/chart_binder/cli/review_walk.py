@@ -237,7 +237,7 @@ class Walk:
         return {
             "a": _Key("accept", partial(self._give, VerdictAction.ACCEPT),
                       "the proposal is right", proposed),
-            "1": _Key("choose that candidate", self._legend,
+            "1": _Key("choose a candidate", self._legend,
                       "the candidate with this number is right", case.rows),
             "d": _Key("first date", partial(self._ask_for, VerdictAction.DATE),
                       "type the date when it first came out", case.bundle),
