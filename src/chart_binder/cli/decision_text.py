@@ -28,7 +28,6 @@ from chart_binder.jobs.explain import (
     DateSource,
     appearances,
     lead_window,
-    reason_alone,
     why_not,
 )
 from chart_binder.jobs.wording import (
@@ -320,7 +319,7 @@ def _candidate_lines(
     excluded = {rival.release_group: rival for rival in rivals}
     for candidate in candidates:
         rival = excluded.pop(candidate.release_group, None)
-        reason = _say_once(reason_alone(candidate.kind, rival.why_not if rival else ""), chosen)
+        reason = _say_once(rival.reason if rival else "", chosen)
         why = "chosen" if candidate is chosen else reason
         mark = ">" if candidate is chosen else " "
         day = candidate.sources[0].date if candidate.sources else "-"

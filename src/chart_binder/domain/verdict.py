@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 
@@ -29,6 +30,13 @@ class Rival(msgspec.Struct, frozen=True, gc=False):
     release_group: ReleaseGroupId
     title: str
     why_not: str
+    reason: str
+    """The same without the kind and the date of the candidate, which may be shown beside it."""
+
+    def adding(self, text: str) -> "Rival":
+        """Return a copy with a text after the reason."""
+        reason = self.reason or self.why_not
+        return replace(self, why_not=f"{self.why_not}{text}", reason=f"{reason}{text}")
 
 
 class Decided(msgspec.Struct, frozen=True, tag="decided"):

@@ -1,7 +1,6 @@
 """Explain a decision: where the recording appeared, the lead window, why candidates lost."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -141,14 +140,16 @@ class LostCandidates:
     by_facts: frozenset[ReleaseGroupId] = frozenset()
 
     @property
-    def with_remarks(self) -> tuple[Rival, ...]:
-        """The candidates, with a remark on each reason that the verified facts gave."""
-        return tuple(
-            replace(rival, why_not=rival.why_not + WITH_FACTS)
-            if rival.release_group in self.by_facts
-            else rival
+    def with_remarks(self) -> Sequence[Mapping[str, str]]:
+        """The candidates for JSON, with a remark on each reason that the verified facts gave."""
+        return [
+            {
+                "release_group": rival.release_group,
+                "title": rival.title,
+                "why_not": rival.why_not + WITH_FACTS * (rival.release_group in self.by_facts),
+            }
             for rival in self.rivals
-        )
+        ]
 
 
 def why_not(case: Case, rules_config: RulesConfig) -> LostCandidates:
@@ -180,11 +181,6 @@ def why_not(case: Case, rules_config: RulesConfig) -> LostCandidates:
     return LostCandidates(tuple(_reasons_by_model(case.bundle, crg, choice, rules_config)))
 
 
-def reason_alone(kind: str, why_not: str) -> str:
-    """Return a reason without the candidate's kind and date, which are shown beside it."""
-    return re.sub(rf"^{re.escape(kind)}(?: \([^)]*\))?(?:: |$)", "", why_not)
-
-
 def _reasons_by_model(
     bundle: EvidenceBundle, crg: str, choice: str, rules_config: RulesConfig
 ) -> Iterator[Rival]:
@@ -204,7 +200,8 @@ def _reasons_by_model(
     }
     for rival in explain_losers(contest, chosen, sorted_recordings(bundle).excluded):
         if rival.release_group != crg:
-            yield replace(rival, why_not=by_model.get(rival.release_group, rival.why_not))
+            text = by_model.get(rival.release_group)
+            yield replace(rival, why_not=text, reason=choice) if text else rival
 
 
 def _name(bundle: EvidenceBundle, crg: str) -> str:

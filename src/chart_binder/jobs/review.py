@@ -28,7 +28,6 @@ from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseI
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
 from chart_binder.files import path_text
 from chart_binder.jobs.decision import WAITING_STATES, Decision, State, first_by_facts
-from chart_binder.jobs.explain import reason_alone
 from chart_binder.jobs.pipeline import (
     Pipeline,
     attempt,
@@ -263,11 +262,11 @@ def reasons(case: ReviewCase, verdict: Verdict | None) -> Mapping[str, str]:
     candidates = [item for _, item in labelled_candidates(case.bundle)] if case.bundle else []
     questions = verdict.questions if isinstance(verdict, Open) else ()
     chosen = verdict.proposal if isinstance(verdict, Open) else verdict
-    why_not = {rival.release_group: rival.why_not for rival in verdict.rivals} if verdict else {}
+    lost = {rival.release_group: rival.reason for rival in verdict.rivals} if verdict else {}
     earliest = next((item for item in candidates if item.counts and item.is_dated), None)
     texts: dict[str, str] = {}
     for candidate in candidates:
-        text = reason_alone(candidate.kind, why_not.get(candidate.id, ""))
+        text = lost.get(candidate.id, "")
         if chosen and chosen.crg == candidate.id:
             text = "the rules choose it"
         texts[candidate.id] = (

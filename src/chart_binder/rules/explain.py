@@ -367,8 +367,8 @@ def explain_losers(
     for candidate in contest.candidates:
         if candidate.id != crg:
             via = via_sibling(candidate.recordings) if len(contest.recordings) > 1 else ""
-            why_not = _why_not(candidate, chosen, winner, window) + via
-            losers.append(Rival(candidate.id, candidate.title, why_not))
+            rival = _rival(candidate, chosen, winner, window)
+            losers.append(rival.adding(via) if via else rival)
     return (*losers, *_of_excluded(contest, excluded))
 
 
@@ -377,13 +377,9 @@ def explain_losers_to_override(
 ) -> tuple[Rival, ...]:
     """Return the candidates that a person did not choose."""
     names = {bare_id(candidate.id): candidate.name for candidate in contest.candidates}
-    choice = f"a person chose {names.get(crg, 'another record')}"
+    choice = f"; a person chose {names.get(crg, 'another record')}"
     rivals = explain_losers(contest, None, excluded)
-    return tuple(
-        replace(rival, why_not=f"{rival.why_not}; {choice}")
-        for rival in rivals
-        if bare_id(rival.release_group) != crg
-    )
+    return tuple(rival.adding(choice) for rival in rivals if bare_id(rival.release_group) != crg)
 
 
 def _of_excluded(contest: Contest, excluded: _Excluded) -> Iterator[Rival]:
@@ -397,15 +393,18 @@ def _of_excluded(contest: Contest, excluded: _Excluded) -> Iterator[Rival]:
             reasons.setdefault(group.mb_rg_id, why)
     for candidate in candidates_of([recording for recording, _ in excluded], contest.artist):
         if candidate.id not in listed:
-            yield Rival(candidate.id, candidate.title, reasons[candidate.id])
+            reason = reasons[candidate.id]
+            yield Rival(candidate.id, candidate.title, reason, reason)
 
 
-def _why_not(candidate: Candidate, chosen: Candidate | None, winner: str, window: int) -> str:
+def _rival(candidate: Candidate, chosen: Candidate | None, winner: str, window: int) -> Rival:
+    described, reason = f"{candidate.kind} ({candidate.when})", ""
     if not candidate.counts:
-        return f"{candidate.kind}: {_nothing_but_unofficial(candidate)}"
-    if chosen is None:
-        return f"{candidate.kind} ({candidate.when})"
-    return f"{candidate.kind} ({candidate.when}): {_why_lost(candidate, chosen, winner, window)}"
+        described, reason = candidate.kind, _nothing_but_unofficial(candidate)
+    elif chosen:
+        reason = _why_lost(candidate, chosen, winner, window)
+    why_not = f"{described}: {reason}" if reason else described
+    return Rival(candidate.id, candidate.title, why_not, reason)
 
 
 def _nothing_but_unofficial(candidate: Candidate) -> str:
