@@ -199,6 +199,48 @@ def test_blank_lines_are_skipped(dump: Path, index: Path) -> None:
     assert rows_of(dump / "out") == rows_of(index)
 
 
+@pytest.mark.parametrize("table", ["artist", "recording", "release", "release_group"])
+def test_a_merged_id_that_another_row_has_is_not_used(
+    dump: Path, tmp_path: Path, table: str
+) -> None:
+    (first, gid, *_), (second, *_), *_ = fields_of(dump, table)
+    with (dump / "mbdump" / f"{table}_gid_redirect").open("a") as file:
+        file.write(f"{gid}\t{second}\t\\N\n")
+    build(dump, tmp_path / "out")
+    reader = Reader(tmp_path / "out")
+    if table == "recording":
+        row = reader.recording_row(gid)
+        assert row
+        assert reader.recording(row).id == gid
+    else:
+        kinds = {"artist": 0, "release_group": 1, "release": 2}
+        assert reader.row_id(kinds[table], gid) == int(first)
+
+
+@pytest.mark.parametrize(
+    ("parts", "date"),
+    [(["0", "6", "5"], 605), (["-5", "6", "5"], 605), (["10000", "6", "5"], 605),
+     (["1990", "0", "5"], 1990_00_05), (["1990", "13", "0"], 1990_00_00),
+     (["12", "6", "5"], 12_06_05), (["0", "0", "0"], 0)],
+)  # fmt: skip
+def test_a_part_of_a_date_that_cannot_be_is_unknown(
+    dump: Path, tmp_path: Path, parts: list[str], date: int
+) -> None:
+    change(dump, "release_country", lambda row: [*row[:2], *parts])
+    build(dump, tmp_path / "out")
+    release = fields_of(dump, "release_country")[0][0]
+    (packed,) = one(tmp_path / "out", "SELECT info FROM release WHERE id = ?", release)
+    assert isinstance(packed, bytes)
+    assert {day for day, _ in layout.INFO.decode(packed).events} == {date}
+
+
+def test_a_path_that_duckdb_cannot_open_is_refused(dump: Path, tmp_path: Path) -> None:
+    odd = tmp_path / os.fsdecode(b"odd\xff")
+    dump.rename(odd)
+    assert "odd\\udcff' is not UTF-8, as DuckDB requires" in refusal(odd, tmp_path / "out")
+    assert "udcff' is not UTF-8" in refusal(DUMP, tmp_path / os.fsdecode(b"index\xff"))
+
+
 def test_a_file_that_is_no_index_is_not_replaced(tmp_path: Path) -> None:
     song = tmp_path / "song.flac"
     song.write_bytes(b"fLaC" * 100)
@@ -246,6 +288,17 @@ def test_an_archive_makes_the_same_index(
     assert rows_of(tmp_path / "out") == rows_of(index)
     (tmp_path / "SHA256SUMS").write_text(f"{'0' * 64} *mbdump.tar.bz2\n")
     assert "is damaged: its sha256 is" in refusal(source, tmp_path / "out")
+
+
+@pytest.mark.parametrize("has_lbzip2", [True, False])
+def test_an_archive_of_another_kind_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_lbzip2: bool
+) -> None:
+    if not has_lbzip2:
+        monkeypatch.setenv("PATH", "")
+    source = archive(tmp_path / "mbdump.tar.bz2")
+    source.write_bytes(bz2.decompress(source.read_bytes()))
+    assert "mbdump.tar.bz2' is not compressed with bzip2" in refusal(source, tmp_path / "out")
 
 
 def test_an_archive_without_a_time_is_refused(dump: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 
 from chart_binder import __version__
 from chart_binder.errors import IndexFileError
-from chart_binder.files import quoted
+from chart_binder.files import path_text, quoted
 from chart_binder.musicbrainz.index import dump as dumps
 from chart_binder.musicbrainz.index import layout, staging, tables, verify
 from chart_binder.musicbrainz.index.dump import Dump, Meter
@@ -69,6 +69,9 @@ def build_index(source: Path, options: BuildOptions, meter: Meter) -> layout.Sum
     for folder in (options.out.parent, options.temporary):
         if folder and not folder.is_dir():
             raise IndexFileError(f"{quoted(folder)} is not a folder")
+    for path in (source if source.is_dir() else None, options.out, options.temporary):
+        if path and path_text(path) != str(path):
+            raise IndexFileError(f"{quoted(path)} is not UTF-8, as DuckDB requires: name another")
     _refuse_other_file(options.out)
     dump = dumps.read_folder(source) if source.is_dir() else None
     _require_room(source, dump, options)

@@ -5,6 +5,7 @@ Blank lines in a table, which a dump never has, are skipped.
 
 import bz2
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -309,6 +310,8 @@ def _decompressed(archive: Path, jobs: int) -> Iterator[tuple[IO[bytes], Callabl
     """Open the content of an archive, and a function that tells how much of it was read."""
     program = shutil.which("lbzip2")
     with archive.open("rb") as raw:
+        if os.pread(raw.fileno(), 3, 0) not in {b"", b"BZh"}:
+            raise IndexFileError(f"{quoted(archive)} is not compressed with bzip2, as a dump is")
         if program is None:
             with bz2.open(raw) as stream:
                 yield stream, raw.tell

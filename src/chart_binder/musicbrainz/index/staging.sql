@@ -15,8 +15,10 @@ CREATE MACRO key_of(gid) AS signed(('0x' || left(hex_of(gid), 16))::UBIGINT);
 CREATE MACRO rest_of(gid) AS signed(('0x' || right(hex_of(gid), 16))::UBIGINT);
 CREATE MACRO key_hex(key) AS lpad(to_hex(key), 16, '0');
 CREATE MACRO id_hex(id) AS lpad(to_hex(id::BIGINT), 8, '0');
+CREATE MACRO known(x, greatest, otherwise) AS
+    CASE WHEN x BETWEEN 1 AND greatest THEN x ELSE otherwise END::INTEGER;
 CREATE MACRO sort_date(y, m, d) AS
-    coalesce(y, 9999)::INTEGER * 10000 + coalesce(m, 99)::INTEGER * 100 + coalesce(d, 99);
+    known(y, 9998, 9999) * 10000 + known(m, 12, 99) * 100 + known(d, 31, 99);
 CREATE MACRO date_of(s) AS
     CASE WHEN s // 10000 = 9999 THEN 0 ELSE s // 10000 * 10000 END
     + CASE WHEN s // 100 % 100 = 99 THEN 0 ELSE s // 100 % 100 * 100 END
@@ -82,11 +84,11 @@ ORDER BY release
 SELECT gid, recording, medium, position, plain(name) AS name, artist_credit AS credit,
     is_data_track AS is_data FROM {track}
 -- load artist_gid_redirect
-SELECT gid, new_id FROM {artist_gid_redirect}
+SELECT gid, new_id FROM {artist_gid_redirect} ANTI JOIN artist USING (gid)
 -- load release_group_gid_redirect
-SELECT gid, new_id FROM {release_group_gid_redirect}
+SELECT gid, new_id FROM {release_group_gid_redirect} ANTI JOIN release_group USING (gid)
 -- load release_gid_redirect
-SELECT gid, new_id FROM {release_gid_redirect}
+SELECT gid, new_id FROM {release_gid_redirect} ANTI JOIN release USING (gid)
 -- load recording_gid_redirect
 SELECT gid, new_id FROM {recording_gid_redirect}
 -- load work

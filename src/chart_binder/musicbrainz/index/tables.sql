@@ -52,7 +52,7 @@ SELECT c.id, c.name, n.artists, n.names, n.phrases FROM credit c LEFT JOIN (
 SELECT g.id, unhex(hex_of(g.gid)), g.name, g.credit, g.type, coalesce(s.bits, 0),
     date_of(r.first), g.comment, r.ids, l.types, l.urls, l.ended
 FROM release_group g LEFT JOIN (
-    SELECT release_group, bit_or(1 << secondary_type) AS bits FROM secondary
+    SELECT release_group, bit_or(1::BIGINT << secondary_type) AS bits FROM secondary
     WHERE release_group BETWEEN $first AND $last GROUP BY release_group
 ) s ON s.release_group = g.id LEFT JOIN (
     SELECT r.release_group, min(d.date) AS first,
