@@ -216,9 +216,7 @@ def test_a_track_that_was_not_found_gets_the_release_date_alone(
     *_, line = canon("write", home / "music", "--also-date", "--output=json").must_end(3).lines
     assert line["why"].startswith("unmatched: ")
     assert [(one["field"], one["new"]) for one in line["changes"]] == [("release_date", ["2004"])]
-    canon("write", home / "music", "--also-date", "--apply").must_end(
-        3, "1 of them without a new date"
-    )
+    canon("write", home / "music", "--also-date", "--apply").must_end(3, "1 without a new date")
     assert as_seen(files)["Navidrome"] == 1
     canon("review", "list").must_end(3, "1 case needs you")
     canon("undo").must_end(0)

@@ -159,7 +159,7 @@ def test_what_has_no_certain_year_keeps_its_dates_and_exits_3(canon: Canon, home
         )
     assert "originaldate" not in tags_of(file)
     assert "canon_trace" in tags_of(file)
-    canon("write", file).must_end(3, "0 of 1 file would change, 1 of them without a new date")
+    canon("write", file).must_end(3, "0 of 1 file would change, 1 without a new date")
 
 
 def test_a_date_of_an_earlier_decision_is_replaced(canon: Canon, song: Path, home: Path) -> None:

@@ -57,7 +57,7 @@ def headline(
         return "no audio file was found"
     remaining_counts = {status: count for status, count in counts.items()
               if status not in (goal, WriteStatus.UNCHANGED)}  # fmt: skip
-    remarks = (f"{count:,} of them {remark}" for remark, count in partial.items())
+    remarks = (f"{count:,} {remark}" for remark, count in partial.items())
     reached = counts.get(goal, 0)
     first = (
         f"{'' if reached == files else f'{reached:,} of '}{counted(files, 'file')} {words[goal]}"
