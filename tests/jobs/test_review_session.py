@@ -71,7 +71,7 @@ def test_an_override_by_another_file_is_replaced_only_on_request(
     same = PersonVerdict(VerdictAction.SAME, THIRD)
     with pytest.raises(ConfirmationNeededError, match="'Bohemian Rhapsody' by 'Queen'"):
         session.give(case, same)
-    with pytest.raises(ContradictionError, match="a person decided otherwise"):
+    with pytest.raises(ContradictionError):
         session.give(case, same, is_sure=True)
     assert session.store.overrides.all() == {recording: before}
     session.give(case, msgspec.structs.replace(same, replaces=True), is_sure=True)

@@ -196,7 +196,7 @@ class ReActAdjudicator:
             # An answer that was sent back stands if no other answer followed it.
             answer = ending.answer or checker.pending
             result = _result(answer, ending, start, log)
-            if ending.problem and ending.problem == self._unreachable:
+            if ending.ended_by is EndedBy.UNREACHABLE:
                 result = replace(result, is_unreachable=True)
             interruption = ending.problem if answer and ending.problem else UNSET
             log(ResultEvent(result.to_dict() | {"transcript": None}, interruption))
@@ -255,11 +255,12 @@ class ReActAdjudicator:
         try:
             return converse(self._chat, self.dialect, toolbox, task, hooks, limits, calls)
         except ChatError as error:
+            ended_by = EndedBy.MODEL
             if isinstance(error, UnreachableError):
-                self._unreachable = str(error)
+                ended_by, self._unreachable = EndedBy.UNREACHABLE, str(error)
                 self._ask_again_at = time.monotonic() + ASK_AGAIN_S
             turns = len(log.all(ReplyEvent))
-            return Ending(turns, problem=str(error), ended_by=EndedBy.MODEL)
+            return Ending(turns, problem=str(error), ended_by=ended_by)
 
     def _opening_calls(self, checker: AnswerChecker) -> Iterator[ToolCall]:
         """Yield the calls that code makes before the model is asked, or the recorded ones."""

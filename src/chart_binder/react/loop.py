@@ -118,6 +118,8 @@ class EndedBy(Enum):
     """Even the shortest form of the conversation does not fit into the context of the model."""
     MODEL = "model"
     """The model could not be asked. `run` and `converse` raise `ChatError` instead."""
+    UNREACHABLE = "unreachable"
+    """Nothing answers at the model's address. They raise `UnreachableError` instead."""
 
 
 @dataclass(frozen=True, slots=True)
