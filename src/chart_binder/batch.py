@@ -136,7 +136,7 @@ class BatchOptions:
                 if value not in (*allowed,):
                     yield f"{name}: found {value!r}; {', '.join(allowed)} are allowed"
         yield from self._year_problems()
-        yield from self.tags.problems
+        yield from map("".join, self.tags.problems)
         for name in _TAG_OPTIONS:
             if getattr(self, name) and not self.write:
                 option = name.replace("_", "-")

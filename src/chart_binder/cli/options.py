@@ -297,8 +297,8 @@ def write_options(config: "Config", policy: str | None, **flags: bool) -> "Write
     except ValueError as error:
         raise UsageError(f"--policy: {policy!r} is not one of {', '.join(Policy)}") from error
     options = WriteOptions(chosen, navidrome_before_055=config.tags.navidrome_before_055, **flags)
-    for problem in options.problems:
-        raise UsageError(f"--{problem.replace('_', '-', 1)}")
+    for name, problem in options.problems:
+        raise UsageError(f"--{name.replace('_', '-')}{problem}")
     return options
 
 

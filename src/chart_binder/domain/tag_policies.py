@@ -46,14 +46,14 @@ class WriteOptions:
         return not self.in_parts and (self.also_date or self.navidrome_before_055)
 
     @property
-    def problems(self) -> Iterator[str]:
-        """What is wrong with the options, one sentence each."""
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """The options that are wrong, each with the text that follows its name in a sentence."""
         if self.policy not in (*Policy,):
-            yield f"policy: found {str(self.policy)!r}; {', '.join(Policy)} are allowed"
+            yield "policy", f": found {str(self.policy)!r}; {', '.join(Policy)} are allowed"
             return
         for name in ("whole_albums", "also_date", "in_parts", "best_known"):
             if getattr(self, name) and self.policy != Policy.DATES:
-                yield f"{name} is an option of the policy dates, not of {self.policy}"
+                yield name, f" is an option of the policy dates, not of {self.policy}"
 
 
 @dataclass(frozen=True, slots=True)
