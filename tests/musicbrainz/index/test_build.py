@@ -234,6 +234,17 @@ def test_a_part_of_a_date_that_cannot_be_is_unknown(
     assert {day for day, _ in layout.INFO.decode(packed).events} == {date}
 
 
+def test_a_link_to_an_index_stays(tmp_path: Path) -> None:
+    link, disk = tmp_path / "link", tmp_path / "disk"
+    disk.mkdir()
+    link.symlink_to(disk / "index")
+    for _ in range(2):  # the second build replaces what the first has written
+        build(DUMP, link)
+        assert link.is_symlink()
+        assert [*disk.iterdir()] == [disk / "index"]
+    assert {*tmp_path.iterdir()} == {link, disk}
+
+
 def test_a_path_that_duckdb_cannot_open_is_refused(dump: Path, tmp_path: Path) -> None:
     odd = tmp_path / os.fsdecode(b"odd\xff")
     dump.rename(odd)

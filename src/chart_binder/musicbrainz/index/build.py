@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -66,6 +66,8 @@ def build_index(source: Path, options: BuildOptions, meter: Meter) -> layout.Sum
     staging.require_duckdb()
     if not (source.is_file() or source.is_dir()):
         raise IndexFileError(f"{quoted(source)} is not a file or folder: name mbdump.tar.bz2")
+    if options.out.is_symlink():  # the file on the other disk is replaced, not the link to it
+        options = replace(options, out=options.out.resolve())
     for folder in (options.out.parent, options.temporary):
         if folder and not folder.is_dir():
             raise IndexFileError(f"{quoted(folder)} is not a folder")
