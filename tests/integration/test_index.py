@@ -56,6 +56,11 @@ def test_doctor_shows_the_index(canon: Canon, home: Path) -> None:
     lacks = "127.0.0.1:9: no connection (Connection refused)"
     canon("doctor", **UNUSED).must_end(0, "warning musicbrainz the index of 20", lacks)
     canon("doctor", "--offline").must_end(0, name)
+    (home / "data" / "canon" / "musicbrainz.index").unlink()
+    canon("doctor", "--offline").must_end(0, "off musicbrainz")
+    for source in ("index", "index_then_web"):
+        lacking = {"CANON_MUSICBRAINZ__SOURCE": source}
+        canon("doctor", "--offline", **lacking).must_end(1, "failed index", "there is no index")
 
 
 def test_the_demo_reads_its_own_answers(canon: Canon, home: Path) -> None:

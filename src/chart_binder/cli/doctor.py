@@ -86,11 +86,12 @@ def findings(config: Config, only: str = "") -> Iterator[DoctorFinding]:
         search_off = "not in use: llm.searxng.enabled is false"
     is_offline = config.musicbrainz.offline
     source = config.musicbrainz.source
-    has_index = source == "index" or (source != "web" and index_path(config).is_file())
+    needs_index = source in {"index", "index_then_web"}
+    has_index = needs_index or (source == "auto" and index_path(config).is_file())
     checks: tuple[tuple[str, bool, str, bool, Callable[[Config], _Check]], ...] = (
         ("store", True, "", True, _store),
         ("musicbrainz", True, "", not is_offline or has_index, _musicbrainz),
-        *([("index", source == "index", "", True, _index)] if has_index else []),
+        *([("index", needs_index, "", True, _index)] if has_index else []),
         ("model", not model_off, model_off,
          config.llm.provider not in _MODEL_SERVERS or not is_offline, _model),
         ("search", False, search_off, not is_offline, _search),
