@@ -358,12 +358,14 @@ def test_too_little_memory_or_disk_is_refused_before_anything_is_written(
     assert not [*tmp_path.iterdir()]
 
 
-@pytest.mark.parametrize(("memory_mb", "jobs", "processes"), [
-    (4_000, 4, 4), (4_000, 256, 50), (800, 8, 4), (500, 8, 1),
+@pytest.mark.parametrize(("memory_mb", "jobs", "processes", "threads"), [
+    (4_000, 4, 4, 4), (4_000, 256, 17, 17), (800, 8, 2, 2), (500, 8, 1, 1),
 ])  # fmt: skip
-def test_more_jobs_do_not_take_more_memory(memory_mb: int, jobs: int, processes: int) -> None:
+def test_more_jobs_do_not_take_more_memory(
+    memory_mb: int, jobs: int, processes: int, threads: int
+) -> None:
     options = BuildOptions(Path("out"), memory_mb=memory_mb, jobs=jobs)
-    assert options.processes == processes
+    assert (options.processes, options.threads) == (processes, threads)
     assert 200 <= options.duckdb_mb <= max(200, memory_mb - 300 - 70 * processes)
 
 

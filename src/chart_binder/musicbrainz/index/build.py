@@ -25,8 +25,9 @@ MEMORY_MB: Final = 4_000
 LEAST_MEMORY_MB: Final = 500
 _OTHER_MB: Final = 300
 _PROCESS_MB: Final = 70
+_THREAD_MB: Final = 125
 _DUCKDB_SHARE: Final = 0.85
-"""What Python takes, and each process that hashes; DuckDB exceeds its limit a little."""
+"""What Python, a process that hashes and a thread take; DuckDB exceeds its limit a little."""
 _LEAST_DUCKDB_MB: Final = 200
 _UNPACKED: Final = 3.0
 _STAGED: Final = 1.0
@@ -47,15 +48,19 @@ class BuildOptions:
 
     @property
     def processes(self) -> int:
-        """How many processes hash texts: as many as jobs, if there is memory for them."""
-        room_mb = self.memory_mb - _OTHER_MB - _LEAST_DUCKDB_MB
-        return max(1, min(self.jobs, room_mb // _PROCESS_MB))
+        """How many processes hash texts: as many as jobs, but most of the memory is DuckDB's."""
+        return max(1, min(self.jobs, (self.memory_mb - _OTHER_MB) // 3 // _PROCESS_MB))
 
     @property
     def duckdb_mb(self) -> int:
         """How much memory DuckDB may use."""
         left_mb = self.memory_mb - _OTHER_MB - _PROCESS_MB * self.processes
         return max(_LEAST_DUCKDB_MB, round(left_mb * _DUCKDB_SHARE))
+
+    @property
+    def threads(self) -> int:
+        """How many threads DuckDB has: as many as jobs, if there is memory for them."""
+        return max(1, min(self.jobs, self.duckdb_mb // _THREAD_MB))
 
 
 def build_index(source: Path, options: BuildOptions, meter: Meter) -> layout.Summary:
@@ -110,7 +115,7 @@ def _build(
     dump: Dump, path: Path, workspace: Workspace, options: BuildOptions, meter: Meter
 ) -> layout.Summary:
     folder = workspace.temporary
-    with closing(staging.open_staging(folder, options.duckdb_mb, options.jobs)) as staged:
+    with closing(staging.open_staging(folder, options.duckdb_mb, options.threads)) as staged:
         is_unpacked = folder in next(iter(dump.tables.values())).parents
         staging.load(staged, dump, meter, deletes=is_unpacked)
         staging.derive(staged, meter)
