@@ -113,6 +113,9 @@ def test_a_list_leads_to_review_only_if_something_waits(
         assert (lines[-1] == "next: canon review") is is_waiting
         canon("override", "set", library / "open.flac", "--first=1970", knowing=BUNDLES.values())
     canon("review").must_end(0, "nothing needs you")
+    recording = BUNDLES["open"]["recording_candidates"][0]["mb_recording_id"]
+    line = canon("ls", "state:undecided", "--output=json").line
+    assert line["address"] == f"https://musicbrainz.org/recording/{recording}"
 
 
 def test_a_track_stays_older_than_its_album_once_it_is_written(canon: Canon, library: Path) -> None:

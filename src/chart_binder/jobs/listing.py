@@ -158,6 +158,8 @@ def _with_stated_date(
     if bundle is None:
         return row
     override, decision = with_stated_date(decision, record, bundle, overrides)
+    if override and decision.recording_mbid is None:
+        decision = msgspec.structs.replace(decision, recording_mbid=override.recording_mbid)
     return replace(row, decision=decision, override=override)
 
 
