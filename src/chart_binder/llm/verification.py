@@ -235,7 +235,7 @@ class Verifier:
                 break
         for claim in claims:
             if not claim.fact.verified and claim.fact.problem is None:
-                claim.update(problem="enough other sources say so")
+                claim.update(problem="enough other passages say so")
         return further
 
     def _supports(
