@@ -59,6 +59,11 @@ def dated(evidence: Json, group: Json, draw: Callable[[int, int], int], answer: 
         high = low
     out = ("Official", "Withdrawn")
     official = [one for one in group["releases"] or () if one["status"] in out]
+    # A date before the medium was on sale says nothing.
+    official = [
+        one for one in official
+        if PartialDate.parse(one["date"] or "").last >= ON_SALE[one["format"]]
+    ]  # fmt: skip
     spans = {id(one): PartialDate.parse(one["date"] or "") for one in official}
     known = [span for span in spans.values() if span.is_known]
     if group["first_release_date"] and not group["releases"]:
