@@ -61,6 +61,8 @@ def test_doctor_shows_the_index(canon: Canon, home: Path) -> None:
     for source in ("index", "index_then_web"):
         lacking = {"CANON_MUSICBRAINZ__SOURCE": source}
         canon("doctor", "--offline", **lacking).must_end(1, "failed index", "there is no index")
+    named = {"CANON_MUSICBRAINZ__INDEX": "elsewhere.index"}
+    canon("doctor", "--offline", **named).must_end(3, "warning index", "there is no index")
 
 
 def test_the_demo_reads_its_own_answers(canon: Canon, home: Path) -> None:

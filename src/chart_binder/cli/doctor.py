@@ -88,10 +88,11 @@ def findings(config: Config, only: str = "") -> Iterator[DoctorFinding]:
     source = config.musicbrainz.source
     needs_index = source in {"index", "index_then_web"}
     has_index = needs_index or (source == "auto" and index_path(config).is_file())
+    names_index = has_index or (source == "auto" and config.musicbrainz.index)
     checks: tuple[tuple[str, bool, str, bool, Callable[[Config], _Check]], ...] = (
         ("store", True, "", True, _store),
         ("musicbrainz", True, "", not is_offline or has_index, _musicbrainz),
-        *([("index", needs_index, "", True, _index)] if has_index else []),
+        *([("index", needs_index, "", True, _index)] if names_index else []),
         ("model", not model_off, model_off,
          config.llm.provider not in _MODEL_SERVERS or not is_offline, _model),
         ("search", False, search_off, not is_offline, _search),

@@ -157,8 +157,8 @@ class Summary(msgspec.Struct, frozen=True):
         return datetime.fromisoformat(self.timestamp)
 
     def age_days(self, now: datetime) -> float:
-        """Return how many days old the dump is."""
-        return (now - self.dumped_at).total_seconds() / 86_400
+        """Return how many days old the dump is, and 0 if the clock is behind."""
+        return max(0.0, (now - self.dumped_at).total_seconds() / 86_400)
 
 
 Part: TypeAlias = tuple[int, str, str]
