@@ -180,11 +180,24 @@ def _unknown_text(key: str) -> str:
     if in_table := [name for name in KEYS if name.startswith(f"{key}.")]:
         return f"{key} is a table with the keys {', '.join(in_table)}"
     names = [*KEYS, *{name.rpartition(".")[0]: name for name in KEYS}]
-    last = key.rpartition(".")[2]
-    similar = [name for name in names if name.rpartition(".")[2] == last]
-    similar = similar or difflib.get_close_matches(key, names, n=1)
-    hint = f"did you mean {' or '.join(map(repr, similar))}?"
-    return f"{key}: unknown key ({hint if similar else '`canon config show` lists all'})"
+    table, _, last = key.rpartition(".")
+    words = {name.rpartition(".")[2] for name in names}
+    word = last if last in words else next(iter(difflib.get_close_matches(last, words, n=1)), None)
+    similar = [name for name in names if name.rpartition(".")[2] == word]
+    similar = [name for name in similar if name.rpartition(".")[0] == table] or similar
+    hint = f" (did you mean {' or '.join(map(repr, similar))}?)" if similar else ""
+    return f"{key}: unknown key{hint}; {_allowed_beside(key)}"
+
+
+def _allowed_beside(key: str) -> str:
+    """Return the keys and tables that are allowed in the table of an unknown key."""
+    table = key
+    while table:
+        table = table.rpartition(".")[0]
+        prefix = f"{table}." if table else ""
+        if inner := [name.removeprefix(prefix) for name in KEYS if name.startswith(prefix)]:
+            return f"allowed here: {', '.join(dict.fromkeys(name.split('.')[0] for name in inner))}"
+    return ""
 
 
 def _read_list(text: str) -> list[str]:
