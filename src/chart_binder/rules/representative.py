@@ -117,7 +117,9 @@ def _first(
 
 def _named(release: Release) -> str:
     medium, place = non_blank(release.format) or "release", area_name(release.place)
-    parts = (medium, place, release.label, release.catno)
+    is_code = place == release.place
+    where = (medium, place) if is_code else (place, medium)  # "the CD GB", "the worldwide CD"
+    parts = (*where, release.label, release.catno)
     return f"the {' '.join(filter(None, parts))} of {release.when.text or 'unknown date'}"
 
 
