@@ -238,7 +238,7 @@ def _without_blanks(value: str) -> str:
 
 
 _MOST_TOKENS = 150_000
-_MOST_TAGS_KEPT = 12_000  # a tree of them is about 14 MB
+_MOST_TAGS_KEPT = 11_000  # a tree of them is about 13 MB, of cells with spans 18 MB
 _MOST_CHARS_KEPT = 500_000
 _MOST_LINKS = 500
 _LONGEST_LINK_TEXT, _LONGEST_TARGET = 100, 300
