@@ -38,7 +38,7 @@ def test_an_album_is_written_checked_and_undone_by_a_fresh_install(tmp_path: Pat
         assert f"next: canon write '{album}'" in canon("decide", album, status=3)
         assert f"next: canon write '{album}' --apply" in canon("write", album, status=3)
         assert [file.read_bytes() for file in files] == before
-        assert "to undo it  canon undo" in canon("write", album, "--apply", status=3)
+        assert "to undo it: canon undo" in canon("write", album, "--apply", status=3)
         assert sum(file.read_bytes() != old for file, old in zip(files, before, strict=True)) == 8
         canon("verify", album)
         canon("undo")

@@ -269,7 +269,7 @@ def test_single_keys_walk_it(
         assert len(case.partition("--- 1 of 5")[2].splitlines()) <= 24
         terminal.press(
             ("z", "no such key"),
-            ("?", "\nr    reject: what is proposed is wrong"), ("m", "/release-group/"),
+            ("?", "\nr    reject: the proposal is wrong"), ("m", "/release-group/"),
             ("p", "it played"), ("b", "this is the first"), ("u", "there is no verdict to undo"),
             ("9", "no such candidate"), ("s", "--- 2 of 5"), ("t", "no run is stored"),
             ("2", "--- 3 of 5"),

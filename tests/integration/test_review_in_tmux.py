@@ -171,7 +171,7 @@ class Reviewer:
         match number:
             case 1:
                 self.types("?")
-                self.tmux.until("reject: what is proposed is wrong")
+                self.tmux.until("reject: the proposal is wrong")
                 self.tmux.key("k")
             case 2:
                 self.changes_their_mind(number)
