@@ -336,13 +336,8 @@ def run_items(
                 max_stopping_s=_MAX_STOPPING_S if options.executor == Executor.THREADS else inf,
                 holds=years.takes if options.ask_years else lambda _: False,
             )
-            _decide_items(items, batch, years, store, to_stop)
-        if years.files_left:
-            remaining = counted(years.files_left, "uncertain year")
-            on_message(f"{remaining} left: the same command goes on")
-        result = _result(run.id, batch, is_stopped=to_stop())
-        batch.buffer.save_run(result.measures, result.status)
-    return result
+            _decide_items(items, batch, years, store, to_stop, on_message)
+        return _saved_result(run.id, batch, is_stopped=to_stop())
 
 
 def _decide_items(
@@ -351,6 +346,7 @@ def _decide_items(
     years: YearQueue,
     store: "Store",
     to_stop: Callable[[], bool],
+    on_message: Callable[[str], None],
 ) -> None:
     """Decide the items, then ask about the uncertain years; store the end of a run that fails."""
     batch.buffer.begin_run()
@@ -361,6 +357,9 @@ def _decide_items(
         _save_failed_end(batch.buffer, batch.tally, error)
         raise
     batch.is_cut_short |= bool(years.files_left) and to_stop()
+    if years.files_left:
+        years_left = counted(years.files_left, "uncertain year")
+        on_message(f"{years_left} left: the same command continues")
 
 
 def _checked(options: BatchOptions, config: Config) -> BatchOptions:
@@ -489,7 +488,8 @@ def _save_failed_end(buffer: OutcomeBuffer, tally: BatchTally, error: BaseExcept
         buffer.save_run(msgspec.structs.replace(tally.measures(), stopped=why), status)
 
 
-def _result(run_id: str, batch: BatchRun, *, is_stopped: bool) -> BatchResult:
+def _saved_result(run_id: str, batch: BatchRun, *, is_stopped: bool) -> BatchResult:
+    """Return the result of a run, and store its measures."""
     stopped = None
     if batch.lookups.is_open:
         failures = batch.lookups.failures_in_a_row
@@ -505,6 +505,7 @@ def _result(run_id: str, batch: BatchRun, *, is_stopped: bool) -> BatchResult:
         status = 1
     elif any(states[state] for state in WAITING_STATES) or tags[WriteStatus.REFUSED]:
         status = 3
+    batch.buffer.save_run(measures, status)
     return BatchResult(run_id, measures, status, stopped)
 
 

@@ -138,7 +138,7 @@ def test_a_batch_that_is_interrupted_while_it_asks_for_years_says_so(
         begun.append(start("batch", home / "a", "--ask-years", **settings))
         out, err = begun[0].communicate(timeout=60)
     assert begun[0].returncode == 130, (out, err)
-    assert b"1 uncertain year left: the same command goes on" in err
+    assert b"1 uncertain year left: the same command continues" in err
     assert canon("runs", "list", "--output=json").lines[0]["status"] == 130
 
 

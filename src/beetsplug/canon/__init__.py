@@ -286,7 +286,7 @@ def _print_summary(
     ui.print_(f"{counted(counts.total(), 'item')}: {states or 'none decided'}")
     if result.stopped:
         left = counted(items - counts.total(), "item")
-        ui.print_(f"stopped: {result.stopped}; {left} left, and the same command goes on")
+        ui.print_(f"stopped: {result.stopped}; {left} left, and the same command continues")
     if changed and writes:
         ui.print_(f"{counted(changed, 'item')} changed in beets' library")
     elif changed:

@@ -14,6 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from chart_binder.cli.output import (
+    MAX_WORDS,
+    PrintOptions,
+    print_json,
+    print_lines,
+    print_notes,
+    print_options,
+    set_up_logging,
+)
 from chart_binder.errors import UsageError
 from chart_binder.files import absolute_path, path_text
 
@@ -31,25 +40,15 @@ EXIT_STATUS = (
     " some failed, 2 bad usage or configuration, 130 interrupted."
 )
 """What the exit status of `canon` means."""
-MAX_WORDS = 8
-"""The most words of a call that is shown in full."""
 
 
 @dataclass
-class Session:
+class Session(PrintOptions):
     """One call of the program: its common options, and the resulting configuration."""
 
     file: Path | None = None
     verbosity: int = 0
-    quiet: bool = False
-    output: str = "text"
-    colour: str = "auto"
     flags: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def as_json(self) -> bool:
-        """Whether results are printed as JSON lines."""
-        return self.output == "json"
 
     @property
     def shows_run(self) -> bool:
@@ -59,7 +58,6 @@ class Session:
     @cached_property
     def settings(self) -> "Settings":
         """The effective configuration with its sources; logging is set up by it."""
-        from chart_binder.cli.output import print_notes, set_up_logging
         from chart_binder.config.load import load_settings
         from chart_binder.llm.tools import unknown_names
 
@@ -104,8 +102,6 @@ class Session:
 
     def show(self, value: object, lines: Iterable[str]) -> None:
         """Print a result as one line of JSON, or as lines of text, as `--output` says."""
-        from chart_binder.cli.output import print_json, print_lines
-
         if self.as_json:
             print_json(value)
         else:
@@ -113,8 +109,6 @@ class Session:
 
     def summarize(self, lines: Iterable[str]) -> None:
         """Print lines about all results; if these are JSON, as notes beside them."""
-        from chart_binder.cli.output import print_lines, print_notes
-
         (print_notes if self.as_json else print_lines)(lines)
 
 
@@ -194,9 +188,7 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
             session.flags["musicbrainz.offline"] = True
         session.output = output or session.output
 
-        from chart_binder.cli.output import current_session
-
-        current_session.set(session)
+        print_options.set(session)
         return context.invoke(command, *args, **kwargs)
 
     return with_session
@@ -389,7 +381,6 @@ def named_paths(paths: Iterable[str]) -> Iterator[str]:
 def audio_files(path: str) -> "Iterator[AudioFile | UnreadablePath]":
     """Yield the audio files at a path; print a note for a folder without any."""
     from chart_binder.audio.find import find_audio_files
-    from chart_binder.cli.output import print_notes
 
     return find_audio_files([Path(path)], warn=lambda text: print_notes([f"canon: {text}"]))
 

@@ -17,15 +17,14 @@ import unicodedata
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
-from chart_binder.cli.options import MAX_WORDS, Session
 from chart_binder.errors import CanonError
 from chart_binder.files import path_text, replace_file, safe_text
 
@@ -53,13 +52,31 @@ _STYLED = re.compile(
     r"|(?P<date>(?<![\w/-])(?:1[89]|20)\d\d-\d\d(?:-\d\d)?(?![\w-])"
     r"|(?:^ *|(?<=  )|(?<=\()|(?<=released ))(?:1[89]|20)\d\d(?=  |\)|,| or earlier|\?|$))"
 )
-current_session: ContextVar[Session] = ContextVar("session", default=Session())  # noqa: B039
+MAX_WORDS = 8
+"""The most words of a call that is shown in full."""
+
+
+@dataclass
+class PrintOptions:
+    """How the results and notes of a call are printed."""
+
+    quiet: bool = False
+    output: str = "text"
+    colour: str = "auto"
+
+    @property
+    def as_json(self) -> bool:
+        """Whether results are printed as JSON lines."""
+        return self.output == "json"
+
+
+print_options: ContextVar[PrintOptions] = ContextVar("print options", default=PrintOptions())  # noqa: B039
 """The options of this call; they are not changed here."""
 
 
 def is_coloured(*, err: bool) -> bool:
     """Return whether a stream is coloured; for `auto`, `NO_COLOR` (no-color.org) turns it off."""
-    colour = current_session.get().colour
+    colour = print_options.get().colour
     if colour != "auto":
         return colour == "always"
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
@@ -138,7 +155,7 @@ def print_error(text: str) -> None:
 
 def print_notes(lines: Iterable[str]) -> None:
     """Print lines beside the results, on standard error, unless the call is quiet."""
-    if not current_session.get().quiet:
+    if not print_options.get().quiet:
         print_lines(map(path_text, lines), err=True)
 
 
@@ -157,12 +174,14 @@ def shell_call(*words: str) -> str:
 
 def print_next(call: str) -> None:
     """Print the next step, if there is one, as a note."""
-    if call and not current_session.get().as_json:
+    if call and not print_options.get().as_json:
         print_notes([f"next: {call}"])
 
 
 def print_json(value: object) -> None:
     """Print a value as one line of JSON."""
+    import msgspec
+
     click.echo(msgspec.json.encode(value))
 
 

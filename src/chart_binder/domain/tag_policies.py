@@ -194,12 +194,8 @@ def dates(track: DecidedTrack, current: Fields, album: AlbumDates) -> WantedFiel
             withheld = _EARLIER if old.text[:4] < text[:4] else None
         case "same or finer":  # of one of the fields
             whole = {"original_date": text, "original_year": text[:4]}
-            corrections = {
-                name: value
-                for name, value in whole.items()
-                if _contradicts(current.get(name), first)
-            }
-            fields |= {name: (value,) for name, value in corrections.items()}
+            corrected = (name for name in whole if _contradicts(current.get(name), first))
+            fields |= {name: (whole[name],) for name in corrected}
         case _ if is_dated_before and "" < released.text[:4] < text[:4]:
             notes.append(_IS_BEFORE.format("date", released, first))
             withheld = _EARLIER
