@@ -240,6 +240,17 @@ RULED = OverrideRecord(
 )
 
 
+def test_a_save_that_fails_among_others_is_undone_alone(store: Store) -> None:
+    other = msgspec.structs.replace(RULED, recording_mbid=RecordingId("other"))
+    bad = msgspec.structs.replace(RULED, reason="a lone surrogate: \udcff")
+    store.overrides.put(RULED)
+    with store.together():
+        with pytest.raises(StoreError, match="cannot store this"):
+            store.overrides.put(bad)
+        store.overrides.put(other)
+    assert store.overrides.all() == {"rec": RULED, "other": other}
+
+
 def test_overrides_are_read_as_they_were_put_last_until_they_are_removed(url: str) -> None:
     other = msgspec.structs.replace(RULED, recording_mbid=RecordingId("other"), rr_mbid=None)
     newer = msgspec.structs.replace(RULED, rr_mbid=None, reason="on second thoughts")

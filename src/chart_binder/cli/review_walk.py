@@ -341,9 +341,9 @@ class Walk:
         question = f"accept {counted(len(alike), 'proposal')}{remainder}? (y, Enter: no)"
         if (_ask(question) or "").casefold() != "y":
             return self._print_text("none accepted")
-        for some_cases in in_parts(alike):
+        for part in in_parts(alike):
             with self.store.together():
-                for similar in some_cases:
+                for similar in part:
                     try:
                         self._give(VerdictAction.ACCEPT, similar)
                     except StoreError:

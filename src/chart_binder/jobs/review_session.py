@@ -259,9 +259,9 @@ class ReviewSession:
         problems: dict[str, str] = {}
         with self._lock:
             try:
-                for some_ids in in_parts(ids):
+                for part in in_parts(ids):
                     with self.store.together():
-                        accepted_here = self._accept(some_ids, problems)
+                        accepted_here = self._accept(part, problems)
                     accepted |= accepted_here
             finally:  # what was saved before the store failed can be taken back
                 saved = tuple(ruled.saved for ruled in accepted.values())
@@ -297,9 +297,9 @@ class ReviewSession:
                 raise CanonError("there is no verdict of this session to take back")
             verdict = self.done.get(newest) or self._earlier_verdict(newest)
             taken_back: list[bool] = []
-            for some in in_parts(verdict.saved[::-1]):
+            for part in in_parts(verdict.saved[::-1]):
                 with self.store.together():
-                    taken_back += map(self.store.verdicts.take_back, some)
+                    taken_back += map(self.store.verdicts.take_back, part)
             self.done = {id_: earlier for id_, earlier in self.done.items() if earlier != verdict}
         if not all(taken_back):
             changed = f"{taken_back.count(False)} of {counted(len(taken_back), 'verdict')}"

@@ -98,9 +98,13 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """Begin a transaction; commit it if the block succeeds, else roll it back."""
+        """Begin a transaction; commit it if the block succeeds, else roll it back.
+
+        Within `together`, it is a part of that transaction, and rolled back alone if it fails.
+        """
         if shared := getattr(self._shared, "connection", None):
-            yield shared
+            with translated(self.name, self.error_text), shared.begin_nested():
+                yield shared
             return
         with self.turn, translated(self.name, self.error_text), self.writers.begin() as connection:
             yield connection
