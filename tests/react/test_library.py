@@ -103,6 +103,16 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
+@pytest.mark.parametrize("limits", [
+    {"iterations": 0}, {"max_run_s": -1}, {"max_run_s": float("nan")}, {"num_ctx": -1},
+    {"observation_role": "robot"},
+])  # fmt: skip
+def test_an_impossible_limit_is_refused(limits: dict[str, Any]) -> None:
+    [(name, value)] = limits.items()
+    with pytest.raises(ValueError, match=f"^{name} is {value!r}; .* allowed$"):
+        Limits(**limits)
+
+
 def test_a_script_is_a_list_and_a_prompt_takes_functions() -> None:
     with pytest.raises(TypeError, match=r"replies must be a list of texts, such as \['Final"):
         Scripted("Final Answer: 1")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar, get_args
 
 from chart_binder.react.call_runner import CallRunner, Remark, advice
 from chart_binder.react.context import CallResult, Context, ContextFullError, Turn
@@ -66,6 +66,13 @@ class AnswerRefusedError(Exception):
         self.stands = stands
 
 
+_LEAST: Final = {
+    **dict.fromkeys(("iterations", "observation_chars", "patience"), 1),
+    **dict.fromkeys(("max_run_s", "max_run_tokens", "num_ctx", "max_tokens"), 0),
+}
+"""The least value of each limit."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The limits of a conversation; a limit of 0 tokens means that there is none.
@@ -75,6 +82,8 @@ class Limits:
     characters and shown in a message of `observation_role`. `max_run_s` limits the seconds of a
     run, and `max_run_tokens` the tokens of all prompts and replies. A prompt has at most `num_ctx`
     minus `max_tokens` tokens; the model's own values replace None.
+
+    Raises `ValueError` for an impossible value.
     """
 
     iterations: int = 5
@@ -85,6 +94,17 @@ class Limits:
     max_run_tokens: int = 0
     num_ctx: int | None = None
     max_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.observation_role not in get_args(Role):
+            allowed = ", ".join(map(repr, get_args(Role)))
+            raise ValueError(
+                f"observation_role is {self.observation_role!r}; {allowed} are allowed"
+            )
+        for name, least in _LEAST.items():
+            value = getattr(self, name)
+            if value is not None and not value >= least:
+                raise ValueError(f"{name} is {value}; at least {least} is allowed")
 
     def window(self, chat: ChatModel) -> int:
         """Return the largest number of tokens in a prompt for this model; 0 means no limit."""

@@ -190,7 +190,7 @@ def keys_of(packed: bytes | None) -> tuple[int, ...]:
 
 def gid_text(gid: bytes) -> str:
     """Return an MBID as text."""
-    text = gid.hex("-", 2)
+    text = gid.hex("-", 2)  # with two hyphens too many
     return f"{text[:4]}{text[5:29]}{text[30:34]}{text[35:]}"
 
 
